@@ -6,7 +6,6 @@ cells (Raha, Mahdavi and others 2019).
 """
 
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +16,7 @@ import pandas as pd
 from metaod.detection import MetaOD
 from metaod.tables import prepare, read_table
 from metaod.wrong_cells import CONFIDENT, WrongCellFinder
+from metaod.wrong_cells._scorer import Scorer
 from research.reviews import FOREST
 
 Array = npt.NDArray[np.float64]
@@ -52,7 +52,7 @@ def read_scorer(path: Path | None) -> dict[str, Any]:
     """Read a trained score of cells, as a parameter of the finder; none is the product's own."""
     if path is None:
         return {}
-    return {"scorer": import_module("metaod.wrong_cells._scorer").Scorer.read(path)}
+    return {"scorer": Scorer.read(path)}
 
 
 def found(frame: pd.DataFrame | Path, **parameters: Any) -> Scored:

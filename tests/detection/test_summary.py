@@ -15,7 +15,7 @@ from metaod.tables import load_example, prepare, read_table
 
 @pytest.fixture(scope="module")
 def found():
-    return detect(load_example())
+    return detect(load_example(), rows_only=True)
 
 
 @pytest.fixture(scope="module")

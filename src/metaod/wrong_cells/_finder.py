@@ -1,14 +1,36 @@
-"""Find the wrong cells of a table: evidence for every cell, and a learned score."""
+"""Find the wrong cells of a table: evidence for every cell, a learned score, and findings."""
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
 from metaod.tables import Table
+from metaod.wrong_cells._columns import (
+    Codes,
+    Column,
+    Values,
+    canonical_order,
+    columns_of,
+    joined,
+    mapping_rows,
+)
+from metaod.wrong_cells._description import describe
+from metaod.wrong_cells._evidence import gather
 from metaod.wrong_cells._findings import LEAST_SCORE, WrongCells
+from metaod.wrong_cells._scorer import Scorer
 
-_FAR = 50.0
+REFERENCE_ROWS = 20_000
+"""Rows that trees learn from; more rows are drawn by their content."""
+
+KEPT_ROWS = 5_000
+"""Rows that a finder keeps, to compare later rows with them."""
+
+_FEWEST_ROWS = 10
+_MOST_COLUMNS = 2_000
+_MOST_CELLS = 20_000  # that are described
+_COLUMNS = ["row", "column", "value", "expected", "kind", "why", "suggestion", "score"]
 
 
 class WrongCellFinder:
@@ -17,54 +39,125 @@ class WrongCellFinder:
     Parameters
     ----------
     random_state : int, default=0
-        Seed of samples and trees.
+        Seed of the trees.
+    scorer : Scorer, optional
+        The learned score; by default the one of the package.
 
     Attributes
     ----------
     found_ : WrongCells
         What is probably wrong in the fitted table.
+    reference_ : Table
+        The rows that later ones are compared with.
     """
 
     found_: WrongCells
+    reference_: Table
 
-    def __init__(self, random_state: int = 0) -> None:
+    def __init__(self, random_state: int = 0, scorer: Scorer | None = None) -> None:
         self.random_state = random_state
+        self.scorer = scorer
 
     def fit(self, table: Table) -> Self:
         """Learn what is usual, and find the wrong cells of the table."""
-        self._usual = {
-            str(name): column.quantile([0.05, 0.5, 0.95])
-            for name, column in table.frame.select_dtypes("number").items()
-        }
-        self.found_ = self.find(table)
+        columns = columns_of(table)
+        order = canonical_order(columns) if columns else np.arange(0)
+        self.found_ = self._find(table, columns, order, np.arange(min(len(order), REFERENCE_ROWS)))
+        self.reference_ = table.take(np.sort(order[:KEPT_ROWS]))
         return self
 
     def find(self, table: Table) -> WrongCells:
-        """Find the wrong cells of rows that need not be those of the fitted table."""
-        found = []
-        for name, (low, middle, high) in self._usual.items():
-            values = table.frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
-            far = np.abs(values - middle) / max(high - low, 1e-300)
-            found += [
-                (
-                    row,
-                    name,
-                    table.frame[name].iloc[row],
-                    f"{low:g} to {high:g}",
-                    "far",
-                    "",
-                    None,
-                    0.9,
+        """Find the wrong cells of later rows, beside the rows of the fitted table."""
+        known = columns_of(self.reference_)
+        columns = joined(known, columns_of(table))
+        n_known = self.reference_.n_rows
+        order = canonical_order(columns)
+        reference = np.flatnonzero(order < n_known)
+        return self._find(table, columns, order, reference, n_known)
+
+    def _find(
+        self,
+        table: Table,
+        columns: Sequence[Column],
+        order: Codes,
+        reference: Codes,
+        n_known: int = 0,
+    ) -> WrongCells:
+        """Find wrong cells; the first ``n_known`` rows are those of an earlier table."""
+        row_scores = np.zeros(table.n_rows)
+        if len(order) < _FEWEST_ROWS or not 0 < len(columns) <= _MOST_COLUMNS:
+            return WrongCells(pd.DataFrame(columns=_COLUMNS), row_scores)
+        by_name = sorted(range(len(columns)), key=lambda place: columns[place].name)
+        canonical = [mapping_rows(columns[place], order) for place in by_name]
+        scorer = self.scorer or Scorer.shipped()
+        positions = order - n_known
+        evidence = gather(canonical, positions, reference, self.random_state, scorer.is_kept)
+        scores = scorer.score(evidence)
+        places = [
+            np.flatnonzero((own >= LEAST_SCORE) & (order[cells.rows] >= n_known))
+            for own, cells in zip(scores, evidence.cells, strict=True)
+        ]
+        _add_to_rows(row_scores, evidence, scores, places, order, n_known)
+        places = _most_suspicious(scores, places)
+        records: list[tuple[Any, ...]] = []
+        for place, cells in enumerate(places):
+            own = evidence.cells[place]
+            positions = order[own.rows[cells]] - n_known
+            values = _values(table, own.column, positions, own.rows[cells])
+            described = describe(evidence, canonical, place, cells)
+            parts = zip(positions.tolist(), values, described, scores[place][cells], strict=True)
+            for position, value, (kind, expected, why, suggestion), score in parts:
+                records.append(
+                    (position, own.column.name, value, expected, kind, why, suggestion, score)
                 )
-                for row in np.flatnonzero(far > _FAR).tolist()
-            ]
-        names = ["row", "column", "value", "expected", "kind", "why", "suggestion", "score"]
-        cells = pd.DataFrame(found, columns=names)
-        scores = np.zeros(table.n_rows)
-        scores[cells["row"].to_numpy(dtype=np.intp)] = 0.9
-        return WrongCells(cells[cells["score"] >= LEAST_SCORE], scores)
+        found = pd.DataFrame(records, columns=_COLUMNS)
+        found = found.sort_values(["score", "row", "column"], ascending=[False, True, True])
+        return WrongCells(found.reset_index(drop=True), row_scores)
 
 
-def find_wrong_cells(table: Table, **parameters: Any) -> WrongCells:
-    """Return what is probably wrong in a table."""
-    return WrongCellFinder(**parameters).fit(table).found_
+def _add_to_rows(
+    row_scores: Values,
+    evidence: Any,
+    scores: Sequence[Values],
+    places: Sequence[Codes],
+    order: Codes,
+    n_known: int,
+) -> None:
+    """Set the probability that one of a row's two most suspicious cells is wrong."""
+    second = np.zeros(len(row_scores))
+    for own, cells, at in zip(scores, evidence.cells, places, strict=True):
+        rows = order[cells.rows[at]] - n_known
+        second[rows] = np.maximum(second[rows], np.minimum(row_scores[rows], own[at]))
+        row_scores[rows] = np.maximum(row_scores[rows], own[at])
+    row_scores += (1 - row_scores) * second
+
+
+def _most_suspicious(scores: Sequence[Values], places: Sequence[Codes]) -> list[Codes]:
+    """Keep the cells that are described: not more than a table of them can be looked at."""
+    kept = np.concatenate([own[at] for own, at in zip(scores, places, strict=True)])
+    if len(kept) <= _MOST_CELLS:
+        return list(places)
+    least = np.partition(kept, len(kept) - _MOST_CELLS)[len(kept) - _MOST_CELLS]
+    return [at[own[at] >= least] for own, at in zip(scores, places, strict=True)]
+
+
+def _values(table: Table, column: Column, positions: Codes, rows: Codes) -> list[Any]:
+    """Return cells as written if they do not fit their column, else as the table has them."""
+    series = table.frame[column.name].iloc[positions]
+    values = series.astype(object).where(series.notna(), None).tolist()
+    return [
+        column.misfits.get(row, value) for row, value in zip(rows.tolist(), values, strict=True)
+    ]
+
+
+def find_wrong_cells(table: Table, random_state: int = 0) -> WrongCells:
+    """Return what is probably wrong in a table.
+
+    Parameters
+    ----------
+    table : Table
+        The table, as :func:`metaod.read_table` returns it.
+    random_state : int, default=0
+        Seed of the trees.
+    """
+    return WrongCellFinder(random_state).fit(table).found_

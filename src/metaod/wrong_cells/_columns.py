@@ -1,0 +1,278 @@
+"""The columns of a table as evidence needs them: numbers, codes of values, texts, and bins."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from metaod.tables import Table, cell_text
+
+Kind = Literal["number", "date", "truth", "text"]
+Values = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+
+N_BINS = 64  # of a predictor; its first bin holds missing values
+_FEW = 32  # distinct numbers that are predicted as categories
+_MOST_CLASSES = 63  # rarer values are predicted as one
+_SKEW = 3.0  # of a positive column that is compared on logarithms
+_DAY = 86_400e9
+_LEAST = 1e-300
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A column of all rows.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    kind : {"number", "date", "truth", "text"}
+        What its values are; dates are days since 1970.
+    codes : ndarray of int
+        The number of each row's value among the distinct ones; -1 if it is missing.
+    distinct : ndarray
+        The distinct values: numbers that rise, or texts.
+    misfits : mapping of int to str
+        Cells that are not what the column is, as written, by row.
+    """
+
+    name: str
+    kind: Kind
+    codes: Codes
+    distinct: npt.NDArray[Any]
+    misfits: Mapping[int, str]
+
+    @property
+    def is_number(self) -> bool:
+        """Whether its values have an order and distances."""
+        return self.kind != "text"
+
+    @cached_property
+    def present(self) -> npt.NDArray[np.bool_]:
+        """Which rows have a value."""
+        return self.codes >= 0
+
+    @cached_property
+    def misfitting(self) -> npt.NDArray[np.bool_]:
+        """Which rows have a value of another type."""
+        found = np.zeros(len(self.codes), dtype=np.bool_)
+        found[list(self.misfits)] = True
+        return found
+
+    @cached_property
+    def counts(self) -> Codes:
+        """Rows of each distinct value."""
+        return np.bincount(self.codes[self.present], minlength=len(self.distinct))
+
+    @cached_property
+    def values(self) -> Values:
+        """The numbers of all rows; NaN if missing."""
+        return self.spread(self.distinct.astype(np.float64), np.nan)
+
+    @cached_property
+    def hashes(self) -> npt.NDArray[np.uint64]:
+        """A hash of each row's value that depends on the value alone."""
+        of_values = pd.util.hash_array(self.distinct, categorize=False)
+        return self.spread(of_values, np.uint64(0))
+
+    @cached_property
+    def scale(self) -> "Scale":
+        """How far numbers are from each other, on a scale that wild values do not spoil."""
+        return Scale.of(self.distinct.astype(np.float64), self.counts)
+
+    @cached_property
+    def is_few(self) -> bool:
+        """Whether its values are predicted as categories."""
+        return not self.is_number or len(self.distinct) <= _FEW
+
+    @cached_property
+    def classes(self) -> tuple[Codes, int]:
+        """Return a class of each distinct value and how many there are; rare ones share the last.
+
+        Codes of distinct values depend on the order of rows for texts, ranks by count do not.
+        """
+        order = np.lexsort((self._tie_breaks, -self.counts))
+        ranks = np.empty(len(order), dtype=np.int64)
+        ranks[order] = np.arange(len(order))
+        return np.minimum(ranks, _MOST_CLASSES - 1), min(len(order), _MOST_CLASSES)
+
+    @property
+    def _tie_breaks(self) -> npt.NDArray[Any]:
+        return self.distinct if self.is_number else pd.util.hash_array(self.distinct)
+
+    def spread(self, of_distinct: Any, missing: Any) -> npt.NDArray[Any]:
+        """Return what distinct values have for each row."""
+        own = np.asarray(of_distinct)
+        return np.append(own, np.asarray([missing], dtype=own.dtype))[self.codes]
+
+    def bins(self, reference: Codes) -> npt.NDArray[np.uint8]:
+        """Return the bin of each row, by the values of the reference rows; 0 if it is missing."""
+        if not self.is_number:
+            own, _ = self.classes
+            return self.spread(own % (N_BINS - 1) + 1, 0).astype(np.uint8)
+        if len(self.distinct) < N_BINS:
+            return self.spread(np.arange(1, len(self.distinct) + 1), 0).astype(np.uint8)
+        known = self.values[reference]
+        known = known[~np.isnan(known)]
+        if not len(known):
+            return self.present.astype(np.uint8)
+        ends = np.unique(np.quantile(known, np.linspace(0, 1, N_BINS - 1)[1:-1]))
+        of_distinct = 1 + np.searchsorted(ends, self.distinct.astype(np.float64), side="left")
+        return self.spread(of_distinct, 0).astype(np.uint8)
+
+    def shown(self, number: float) -> str:
+        """Write a number of the column as people read it."""
+        if self.kind == "date":
+            stamp = pd.Timestamp(0) + pd.to_timedelta(round(number * 86_400), unit="s")
+            return cell_text(stamp)
+        if self.kind == "truth":
+            return str(number >= 0.5)
+        return f"{float(f'{number:.4g}'):,.12g}"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Maps numbers to a scale on which distances can be compared, and back.
+
+    The middle half of the values spans about 1.35; beyond it the scale is logarithmic. Positive
+    values with a long tail are taken as logarithms first.
+    """
+
+    middle: float
+    spread: float
+    is_log: bool
+    low: float  # usual ends: 5 and 95 %
+    high: float
+
+    @classmethod
+    def of(cls, distinct: Values, counts: Codes) -> "Scale":
+        """Take the scale of values that rise."""
+        if not len(distinct):
+            return cls(0.0, 1.0, False, 0.0, 0.0)
+        below = np.cumsum(counts)
+        places = np.searchsorted(below, np.array([0.05, 0.25, 0.5, 0.75, 0.95]) * below[-1])
+        ends = distinct[np.minimum(places, len(distinct) - 1)]
+        low, _, middle, _, high = ends.tolist()
+        is_positive = low > 0 and counts[distinct <= 0].sum() <= 0.001 * below[-1]
+        is_log = is_positive and high - middle > _SKEW * (middle - low) and high > 5 * middle
+        own = np.log(np.maximum(ends, _LEAST)) if is_log else ends
+        spread = max((own[3] - own[1]) / 1.349, (own[4] - own[0]) / 3.29)
+        if spread <= 0:  # nearly constant: the step between values, or their size
+            steps = np.diff(np.log(np.maximum(distinct, _LEAST)) if is_log else distinct)
+            usual = abs(own[2]) * 0.01
+            spread = min(float(steps.min()) if len(steps) else 1.0, usual or np.inf)
+        return cls(float(own[2]), float(max(spread, _LEAST)), bool(is_log), low, high)
+
+    def map(self, values: Any) -> Values:
+        """Return values on the scale."""
+        own = np.log(np.maximum(values, _LEAST)) if self.is_log else values
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(np.arcsinh((own - self.middle) / self.spread))
+
+    def back(self, mapped: Any) -> Values:
+        """Return the values of places on the scale."""
+        own = self.middle + self.spread * np.sinh(np.clip(mapped, -600, 600))
+        return np.asarray(np.exp(np.clip(own, -700, 700)) if self.is_log else own)
+
+    @property
+    def middle_value(self) -> float:
+        """The middle of the values."""
+        return float(np.exp(self.middle)) if self.is_log else self.middle
+
+    def outside(self, values: Any) -> Values:
+        """Return by how many spreads values lie outside the usual range, not on logarithms."""
+        return self.distances(values, np.clip(values, self.low, self.high))
+
+    def distances(self, values: Any, others: Any) -> Values:
+        """Return by how many spreads values differ, not on logarithms."""
+        width = max((self.high - self.low) / 3.29, _LEAST if self.is_log else self.spread)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(np.abs(values - others) / width)
+
+
+def columns_of(table: Table) -> list[Column]:
+    """Return the columns of a table, in its order."""
+    misfits = getattr(table, "misfits", {})
+    found = []
+    for name, series in table.frame.items():
+        own = misfits.get(str(name))
+        texts = {} if own is None else dict(zip(own.rows.tolist(), own.texts, strict=True))
+        found.append(_column(str(name), series, texts))
+    return found
+
+
+def _column(name: str, series: "pd.Series[Any]", misfits: Mapping[int, str]) -> Column:
+    kind, values = _typed(series)
+    if kind == "text":
+        codes, distinct = pd.factorize(values, use_na_sentinel=True)
+    else:
+        codes, distinct = pd.factorize(values, sort=True, use_na_sentinel=True)
+    return Column(name, kind, codes.astype(np.int64), np.asarray(distinct), misfits)
+
+
+def _typed(series: "pd.Series[Any]") -> tuple[Kind, npt.NDArray[Any]]:
+    types = pd.api.types
+    if types.is_bool_dtype(series.dtype):
+        return "truth", series.to_numpy(dtype=np.float64, na_value=np.nan)
+    if types.is_datetime64_any_dtype(series.dtype):
+        stamps = series.dt.tz_convert(None) if series.dt.tz is not None else series
+        nanoseconds = stamps.to_numpy("datetime64[ns]")
+        days = nanoseconds.astype(np.int64) / _DAY
+        return "date", np.where(np.isnat(nanoseconds), np.nan, days)
+    if types.is_timedelta64_dtype(series.dtype):
+        return "number", series.dt.total_seconds().to_numpy(dtype=np.float64)
+    if types.is_numeric_dtype(series.dtype):
+        numbers = series.to_numpy(dtype=np.float64, na_value=np.nan)
+        return "number", np.where(np.isfinite(numbers), numbers, np.nan)
+    texts = series.astype(object)
+    return "text", texts.where(texts.isna(), texts.map(str)).to_numpy(dtype=object)
+
+
+def joined(reference: Sequence[Column], new: Sequence[Column]) -> list[Column]:
+    """Return the columns of reference rows followed by new ones, which have the same names."""
+    by_name = {column.name: column for column in new}
+    return [_joined(column, by_name.get(column.name)) for column in reference]
+
+
+def _joined(first: Column, second: Column | None) -> Column:
+    n_first = len(first.codes)
+    if second is None:
+        raise KeyError(first.name)
+    values = second.distinct
+    misfits = {n_first + row: text for row, text in second.misfits.items()}
+    if first.is_number and not second.is_number:  # read as text now: what is no number is a misfit
+        values = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(np.float64)
+        unread = second.spread(np.isnan(values), False)
+        texts = second.spread(second.distinct, "")
+        misfits |= {n_first + row: texts[row] for row in np.flatnonzero(unread).tolist()}
+    elif second.is_number and not first.is_number:
+        values = np.array([cell_text(value) for value in values], dtype=object)
+    both = np.concatenate([first.distinct, values])
+    codes, distinct = pd.factorize(both, sort=first.is_number, use_na_sentinel=True)
+    own = np.append(codes[: len(first.distinct)], -1)[first.codes]
+    later = np.append(codes[len(first.distinct) :], -1)[second.codes]
+    joined_codes = np.concatenate([own, later]).astype(np.int64)
+    misfits = {**first.misfits, **misfits}
+    return Column(first.name, first.kind, joined_codes, np.asarray(distinct), misfits)
+
+
+def canonical_order(columns: Sequence[Column]) -> Codes:
+    """Return an order of the rows that depends on their cells alone, not on where they stand."""
+    total = np.zeros(len(columns[0].codes), dtype=np.uint64)
+    for column in columns:
+        own = pd.util.hash_array(np.array([column.name], dtype=object))[0]
+        mixed = (column.hashes ^ own) * np.uint64(0x9E3779B97F4A7C15)
+        total += mixed ^ (mixed >> np.uint64(29))
+    return np.argsort(total, kind="stable")
+
+
+def mapping_rows(column: Column, rows: Codes) -> Column:
+    """Return the column with its rows in another order, or some of them."""
+    places = {row: place for place, row in enumerate(rows.tolist())} if column.misfits else {}
+    misfits = {places[row]: text for row, text in column.misfits.items() if row in places}
+    return Column(column.name, column.kind, column.codes[rows], column.distinct, misfits)

@@ -1,0 +1,191 @@
+"""What is said of a suspicious cell: its kind, what would be usual, and a correction."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metaod.wrong_cells._columns import Codes, Column, Values
+from metaod.wrong_cells._evidence import FEATURES, CellEvidence, TableEvidence
+from metaod.wrong_cells._numbers import SLIPS
+
+_PLACES = {name: place for place, name in enumerate(FEATURES)}
+_NAMES = {"number": "a number", "date": "a date", "truth": "a truth value"}
+_FITS = 2.0  # usual residuals that a corrected value may have left
+_LEAST_GAIN = 0.7
+_FAR = np.log1p(3.0)
+_ISOLATED = 0.7
+_JUMP = np.log1p(6.0)
+_SPIKE = 1.0
+_LEAST_RATIO = 1.0
+_PATTERN = 2.5
+_PROBABLE = 0.5
+_WIDTH = 1.645  # spreads on either side of the usual range: nine of ten values
+_LOOKALIKES = str.maketrans({"O": "0", "o": "0", "l": "1", "I": "1", "S": "5", "B": "8"})
+
+Described = tuple[str, str, str, Any]  # kind, expected, why, suggestion
+
+
+def describe(
+    evidence: TableEvidence, columns: Sequence[Column], place: int, cells: Codes
+) -> Iterator[Described]:
+    """Describe some of the cells of a column that are looked at."""
+    own = evidence.cells[place]
+    slip_places = {row: place for place, row in enumerate(own.slips.rows.tolist())}
+    for cell in cells.tolist():
+        row = int(own.rows[cell])
+        facts = dict(zip(FEATURES, own.features[cell].tolist(), strict=True))
+        if facts["misfit"]:
+            yield _misfit(own.column, row)
+        elif facts["missing"]:
+            yield "missing", *_usual(own, row), _suggestion(own, row)
+        elif facts["repeated"] or facts["nearly repeated"]:
+            first = int(evidence.first_alike[row])
+            yield "duplicate", f"not the same as row {first + 1:,}", "", None
+        elif facts["key repeated"]:
+            yield "key", "another value in each row", "", None
+        elif own.column.is_number:
+            yield _number(own, columns, row, facts, slip_places.get(row))
+        else:
+            yield _text(own, columns, row, facts)
+
+
+def _misfit(column: Column, row: int) -> Described:
+    text = column.misfits[row]
+    return "type", _NAMES[column.kind] if column.is_number else "", "", _repaired(column, text)
+
+
+def _repaired(column: Column, text: str) -> Any:
+    """Return the number that a stray text probably means, if it would not be extreme."""
+    if column.kind != "number":
+        return None
+    kept = "".join(mark for mark in text.translate(_LOOKALIKES) if mark in "0123456789.,;-")
+    for own in (kept, kept.replace(",", "."), kept.replace(";", ".")):
+        try:
+            number = float(own)
+        except ValueError:
+            continue
+        return number if column.scale.outside(number) < _FITS else None
+    return None
+
+
+def _number(
+    own: CellEvidence,
+    columns: Sequence[Column],
+    row: int,
+    facts: dict[str, float],
+    slip: int | None,
+) -> Described:
+    column = own.column
+    if own.formula is not None and facts["formula"] > 0:
+        names = ", ".join(columns[term].name for term in own.formula.terms[:3])
+        names += ", ..." if len(own.formula.terms) > 3 else ""
+        value = float(own.formula.value[row])
+        return "formula", column.shown(value), f"by {names}", value
+    is_odd = max(facts["residual"], facts["outside"]) > _FAR
+    if facts["code"] and is_odd and (facts["code"] > 1 or facts["spike"] > _SPIKE):
+        return "code", *_usual(own, row), None
+    if slip is not None:
+        gains = {
+            name: facts[f"slip {name}"]
+            for name in SLIPS
+            if name in own.slips.left and own.slips.left[name][slip] < _FITS
+        }
+        best = max(gains, key=lambda name: gains[name], default="")
+        if best and gains[best] > _LEAST_GAIN:
+            value = float(own.slips.values[best][slip])
+            return best, column.shown(value), "", value
+    if facts["group ahead"] > _LEAST_RATIO:
+        return _contradicting(own, columns, row)
+    is_far = max(facts["isolation"], facts["isolation mapped"]) > _ISOLATED
+    kind = "far" if is_far else "series" if facts["series"] > _JUMP else "number"
+    return kind, *_usual(own, row), None
+
+
+def _text(
+    own: CellEvidence, columns: Sequence[Column], row: int, facts: dict[str, float]
+) -> Described:
+    code = int(own.column.codes[row])
+    better = own.better.get(code)
+    if better is not None and facts["same folded"] > 0:
+        return "spacing", repr(better), "", better
+    if better is not None and max(facts["near frequent"], facts["near word"]) > 0:
+        return "spelling", repr(better), "", better
+    if facts["blanks"]:
+        text = " ".join(str(own.column.distinct[code]).split())
+        return "spacing", repr(text), "", text
+    if facts["group ahead"] > 0 and facts["group strength"] > 0:
+        return _contradicting(own, columns, row)
+    if facts["pattern"] > _PATTERN or facts["coarse pattern"] > _PATTERN:
+        return "pattern", "", "", None
+    return "category", *_usual(own, row), _suggestion(own, row)
+
+
+def _contradicting(own: CellEvidence, columns: Sequence[Column], row: int) -> Described:
+    """Name the usual value of rows with the same value of another column."""
+    found = own.contradictions
+    cause = columns[int(found.by[row])]
+    condition = _written(cause, int(cause.codes[row]))
+    usual = int(found.usual[row])
+    suggestion = _value(own.column, usual)
+    return "dependency", _written(own.column, usual), f"with {cause.name} {condition}", suggestion
+
+
+def _usual(own: CellEvidence, row: int) -> tuple[str, str]:
+    """Return what is usual in the row: a range of numbers, or the most probable categories."""
+    column, expected = own.column, own.expected
+    if column.is_number:
+        assert expected.place is not None  # noqa: S101 - for the type checker; numbers have both
+        assert expected.spread is not None  # noqa: S101
+        width = _WIDTH * float(np.hypot(expected.spread[row], 0.5 * own.unit))
+        ends = np.array([-width, width]) + expected.place[row]
+        low, high = _within(column, column.scale.back(ends))
+        shown = [column.shown(low), column.shown(high)]
+        return (shown[0] if shown[0] == shown[1] else " to ".join(shown)), ""
+    if expected.best_class is None or not len(column.distinct):
+        return "", ""
+    if expected.best is not None and expected.best[row] < _PROBABLE:
+        return "", ""
+    return _written(column, _code_of_class(column, int(expected.best_class[row]))), ""
+
+
+def _within(column: Column, ends: Values) -> tuple[float, float]:
+    """Return a range within the values that occur, rounded as they are."""
+    values = column.distinct.astype(np.float64)
+    first, last = np.searchsorted(
+        np.cumsum(column.counts), np.array([0.002, 0.998]) * column.counts.sum()
+    )
+    low, high = np.clip(ends, values[first], values[min(last, len(values) - 1)])
+    if not np.any(values % 1):
+        low, high = np.ceil(low), np.floor(max(high, np.ceil(low)))
+    return float(low), float(high)
+
+
+def _suggestion(own: CellEvidence, row: int) -> Any:
+    """Return the category that the row makes most probable, if it is probable."""
+    expected = own.expected
+    if own.column.is_number or expected.best is None or expected.best_class is None:
+        return None
+    if expected.best[row] < _PROBABLE:
+        return None
+    return _value(own.column, _code_of_class(own.column, int(expected.best_class[row])))
+
+
+def _code_of_class(column: Column, wanted: int) -> int:
+    classes, _ = column.classes
+    return int(np.argmax(np.where(classes == wanted, column.counts, -1)))
+
+
+def _value(column: Column, code: int) -> Any:
+    value = column.distinct[code]
+    if column.kind == "date":
+        return pd.Timestamp(0) + pd.to_timedelta(round(float(value) * 86_400), unit="s")
+    if column.kind == "truth":
+        return bool(value)
+    return float(value) if column.is_number else value
+
+
+def _written(column: Column, code: int) -> str:
+    value = column.distinct[code]
+    return column.shown(float(value)) if column.is_number else repr(value)

@@ -1,0 +1,293 @@
+"""The evidence on every cell that has any: a row of features for the learned score."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from metaod.wrong_cells._columns import Codes, Column, Values
+from metaod.wrong_cells._dependencies import (
+    Contradictions,
+    find_contradictions,
+    is_key,
+    rows_alike,
+)
+from metaod.wrong_cells._forest import Expected, association, expected_cells
+from metaod.wrong_cells._formulas import Formula, broken_orders, find_formulas, find_series
+from metaod.wrong_cells._numbers import (
+    Slips,
+    extremes,
+    find_slips,
+    residual_unit,
+    residuals,
+    slip_evidence,
+)
+from metaod.wrong_cells._texts import spellings, surprise
+
+IsKept = Callable[[npt.NDArray[np.float32]], npt.NDArray[np.bool_]]
+
+_OF_NUMBERS = (
+    "outside", "outside mapped", "rows beyond", "share beyond", "isolation", "isolation mapped",
+    "gap", "from mode", "spike", "code", "decimals", "digits", "sign",
+    "residual", "local residual", "residual size", "residual rank", "predictability",
+    "linear residual", "linear predictability", "signed residual",
+    "slip decimal", "slip sign", "slip unit", "slip digits", "slip swapped",
+    "slip left", "formula", "formula holds", "order", "series",
+)  # fmt: skip
+_OF_TEXTS = (
+    "share", "near frequent", "same folded", "pattern", "coarse pattern", "length", "letters",
+    "word", "near word", "blanks", "foreign",
+)  # fmt: skip
+_OF_BOTH = (
+    "count", "rarity", "surprise", "own probability", "best probability", "odds of best",
+    "group strength", "group ahead", "group share", "groups against", "groups for",
+    "contradicts as cause", "misfit", "missing", "missing share", "missing in row",
+    "key repeated", "repeated", "nearly repeated", "related columns", "rest of row",
+)  # fmt: skip
+_OF_COLUMNS = ("is number", "is date", "log distinct", "distinct share", "mode share")
+_OF_TABLES = ("log rows", "log columns")
+
+FEATURES = (*_OF_NUMBERS, *_OF_TEXTS, *_OF_BOTH, *_OF_COLUMNS, *_OF_TABLES)
+"""Names of the features of a cell by itself."""
+
+_PLACES = {name: place for place, name in enumerate(FEATURES)}
+
+# a cell with more of one of these is looked at
+_LOOKED_AT = {
+    "residual": np.log1p(1.9),
+    "local residual": np.log1p(2.4),
+    "linear residual": np.log1p(2.2),
+    "outside": np.log1p(0.5),
+    "isolation": 0.5,
+    "isolation mapped": 0.5,
+    "from mode": 0.0,
+    "slip decimal": 0.5,
+    "formula": 0.0,
+    "order": 0.0,
+    "series": np.log1p(4.0),
+    "decimals": 0.5,
+    "near frequent": 0.0,
+    "same folded": 0.0,
+    "pattern": 2.0,
+    "coarse pattern": 1.5,
+    "length": 3.0,
+    "near word": 0.0,
+    "blanks": 0.5,
+    "foreign": 0.5,
+    "surprise": 0.7,
+    "group strength": 0.0,
+    "contradicts as cause": 1.5,
+    "misfit": 0.5,
+    "key repeated": 0.5,
+    "repeated": 0.5,
+    "nearly repeated": 0.5,
+}
+_MOST_MISSING = 0.3  # of a column whose gaps are looked at
+_RARE_LETTERS = 0.7
+_FEW_BEYOND = np.log10(3.5)
+
+
+@dataclass(frozen=True, eq=False)
+class CellEvidence:
+    """The cells of a column that are looked at.
+
+    Parameters
+    ----------
+    column : Column
+        The column.
+    rows : ndarray of int
+        The cells.
+    features : ndarray of float32, shape (cells, features)
+        Evidence on each, in the order of `FEATURES`.
+    expected : Expected
+        What their rows lead to expect, of all rows.
+    contradictions : Contradictions
+        Other rows with the same values.
+    formula : Formula or None
+        The rule that the column follows.
+    slips : Slips
+        Slips that would explain numbers.
+    better : mapping of int to str
+        Better spellings of distinct texts, by code.
+    unit : float
+        The usual residual, on the column's scale.
+    """
+
+    column: Column
+    rows: Codes
+    features: npt.NDArray[np.float32]
+    expected: Expected
+    contradictions: Contradictions
+    formula: Formula | None
+    slips: Slips
+    better: Mapping[int, str]
+    unit: float
+
+
+@dataclass(frozen=True, eq=False)
+class TableEvidence:
+    """The evidence on a table: of each column, and which rows repeat others."""
+
+    cells: list[CellEvidence]
+    first_alike: Codes
+    n_rows: int
+
+
+def gather(
+    columns: Sequence[Column], positions: Codes, reference: Codes, seed: int, is_kept: IsKept
+) -> TableEvidence:
+    """Return the evidence on the cells of a table; trees learn from the reference rows.
+
+    ``positions`` are those of the rows in the table: the first of rows that are alike is right.
+    ``is_kept`` tells from their features which cells are kept: few of a large table.
+    """
+    n_rows = len(columns[0].codes)
+    bins = np.stack([column.bins(reference) for column in columns])
+    weights = association(columns, bins, reference)
+    expected = expected_cells(columns, bins, weights, reference, seed)
+    contradictions = find_contradictions(columns, reference)
+    formulas = find_formulas(columns, weights, reference, seed)
+    orders = broken_orders(columns, weights, reference)
+    series = find_series(columns)
+    alike, first_alike = rows_alike(columns, positions)
+    naming = min(range(len(columns)), key=lambda place: _naming_order(columns[place]))
+    missing_in_row = np.sum([~column.present for column in columns], axis=0)
+    units = [_unit(column, own, reference) for column, own in zip(columns, expected, strict=True)]
+    deviations = _deviations(columns, expected, units)
+    related = deviations @ (weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-9)).T
+    rest = (deviations.sum(axis=1, keepdims=True) - deviations) / max(len(columns) - 1, 1)
+    shape = {"log rows": np.log(n_rows), "log columns": np.log(len(columns))}
+    cells = []
+    for place, column in enumerate(columns):
+        own: dict[str, Values | float] = {
+            **shape,
+            **_of_column(column, positions >= 0),
+            **contradictions[place].evidence(),
+            **{name: which.astype(np.float64) for name, which in alike.items()},
+            "order": orders[place],
+            "series": series[place],
+            "missing in row": missing_in_row,
+            "related columns": related[:, place],
+            "rest of row": rest[:, place],
+        }
+        if place != naming:  # a row that repeats is shown at one column
+            own |= dict.fromkeys(alike, 0.0)
+        if (formula := formulas.get(place)) is not None:
+            own |= formula.evidence()
+        if expected[place].own is not None:
+            own |= _of_classes(expected[place])
+        slips, better = Slips(np.empty(0, dtype=np.int64)), dict[int, str]()
+        if column.is_number:
+            slips = _add_numbers(own, columns, expected, units, place, reference)
+        else:
+            of_distinct, better = spellings(column)
+            own |= {name: column.spread(values, 0.0) for name, values in of_distinct.items()}
+        rows = _looked_at(column, own)
+        features = np.zeros((len(rows), len(FEATURES)), dtype=np.float32)
+        for name, values in own.items():
+            is_scalar = np.ndim(values) == 0
+            features[:, _PLACES[name]] = values if is_scalar else np.asarray(values)[rows]
+        kept = is_kept(features)
+        rows, features = rows[kept], features[kept]
+        cells.append(
+            CellEvidence(
+                column, rows, features, expected[place], contradictions[place],
+                formulas.get(place), slips, better, units[place],
+            )
+        )  # fmt: skip
+    return TableEvidence(cells, first_alike, n_rows)
+
+
+def _naming_order(column: Column) -> tuple[bool, bool, str]:
+    """Order columns: first those that should name each row."""
+    return not is_key(column), column.kind == "date", column.name
+
+
+def _unit(column: Column, expected: Expected, reference: Codes) -> float:
+    if expected.place is None:
+        return 1.0
+    residual = np.nan_to_num(column.scale.map(column.values) - expected.place)
+    return residual_unit(residual, column, reference)
+
+
+def _deviations(
+    columns: Sequence[Column], expected: Sequence[Expected], units: Sequence[float]
+) -> npt.NDArray[np.float32]:
+    """Return how far each cell is from what is expected, (rows, columns); 0 if it is missing."""
+    found = np.zeros((len(columns[0].codes), len(columns)), dtype=np.float32)
+    for place, (column, own, unit) in enumerate(zip(columns, expected, units, strict=True)):
+        if own.place is not None:
+            residual = np.abs(np.nan_to_num(column.scale.map(column.values) - own.place))
+            found[:, place] = np.log1p(residual / unit)
+        elif own.own is not None:
+            surprisal = -np.log(np.maximum(own.own, 1e-6))
+            found[:, place] = np.maximum(surprisal - np.asarray(own.entropy), 0)
+        found[~column.present, place] = 0
+    return found
+
+
+def _of_column(column: Column, is_new: npt.NDArray[np.bool_]) -> dict[str, Values | float]:
+    n_rows, n_present = len(column.codes), max(int(column.present.sum()), 1)
+    uses = np.bincount(column.codes[is_new & column.present], minlength=len(column.distinct))
+    repeats = column.spread(uses > 1, False)
+    surprisal = -np.log(np.maximum(column.counts, 1) / n_present)
+    rarity = surprisal - float((column.counts / n_present) @ surprisal)
+    return {
+        "is number": float(column.is_number),
+        "is date": float(column.kind == "date"),
+        "log distinct": float(np.log1p(len(column.distinct))),
+        "distinct share": len(column.distinct) / n_present,
+        "mode share": float(column.counts.max(initial=0)) / n_present,
+        "count": column.spread(np.log(np.maximum(column.counts, 1)), 0.0),
+        "rarity": column.spread(rarity, 0.0),
+        "misfit": column.misfitting.astype(np.float64),
+        "missing": (~column.present & ~column.misfitting).astype(np.float64),
+        "missing share": 1 - n_present / n_rows,
+        "key repeated": repeats * float(is_key(column)),
+    }
+
+
+def _of_classes(expected: Expected) -> dict[str, Values | float]:
+    assert expected.own is not None  # noqa: S101 - for the type checker; classes have all three
+    assert expected.entropy is not None  # noqa: S101
+    assert expected.best is not None  # noqa: S101
+    return {**surprise(expected.own, expected.entropy, expected.best)}
+
+
+def _add_numbers(
+    own: dict[str, Values | float],
+    columns: Sequence[Column],
+    expected: Sequence[Expected],
+    units: Sequence[float],
+    place: int,
+    reference: Codes,
+) -> Slips:
+    column = columns[place]
+    own |= {name: column.spread(values, 0.0) for name, values in extremes(column).items()}
+    own |= residuals(column, expected[place], reference)
+    suspicion = np.maximum(np.asarray(own["residual"]), np.asarray(own["outside"]))
+    slips = find_slips(columns, expected, units, place, suspicion)
+    size = np.asarray(own["residual size"]) / units[place]
+    own |= slip_evidence(slips, len(column.codes), partial(np.take, size))
+    return slips
+
+
+def _looked_at(column: Column, own: Mapping[str, Values | float]) -> Codes:
+    """Return the cells with any evidence that they are wrong."""
+    n_rows = len(column.codes)
+    found = np.zeros(n_rows, dtype=np.bool_)
+    for name, least in _LOOKED_AT.items():
+        if name in own:
+            found |= np.asarray(own[name]) > least
+    if column.is_number:
+        found |= (np.asarray(own["rows beyond"]) <= _FEW_BEYOND) & column.present
+        found |= np.asarray(own["code"]) > 1
+    else:
+        found |= (np.asarray(own["letters"]) < _RARE_LETTERS) & column.present
+    missing = ~column.present & ~column.misfitting
+    found &= ~missing
+    if missing.mean() <= _MOST_MISSING:
+        found |= missing
+    return np.flatnonzero(found)

@@ -1,0 +1,266 @@
+"""Evidence from rules between numbers: sums, products, orders, and series in time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+
+from metaod.wrong_cells._columns import Codes, Column, Values
+from metaod.wrong_cells._numbers import decimals_of
+
+_MOST_COLUMNS = 40
+_MOST_TERMS = 12
+_N_DRAWS = 24
+_MEASURED = 600  # rows
+_LEAST_HOLDING = 0.85
+_FEWEST_DISTINCT = 8
+_LEAST_GAIN = 0.02  # a rule must be so much finer than the column's spread
+_LEAST_ORDERED = 0.985  # of the rows have two columns in an order
+_FEWEST_ORDERED = 50
+_MOST_EQUAL = 0.9
+_LEAST_RELATED = 0.3  # of the variance of numbers that are compared
+
+
+@dataclass(frozen=True, eq=False)
+class Formula:
+    """A rule that gives a column from others, in nearly all rows.
+
+    Parameters
+    ----------
+    deviation : ndarray of float
+        By how many tolerances each row's value differs; 0 where the rule cannot be applied.
+    value : ndarray of float
+        What the rule gives; NaN where it cannot be applied.
+    holds : float
+        Share of rows in which it holds.
+    terms : tuple of int
+        Places of the other columns.
+    is_product : bool
+        Whether it is a product of powers rather than a sum.
+    """
+
+    deviation: Values
+    value: Values
+    holds: float
+    terms: tuple[int, ...]
+    is_product: bool
+
+    def evidence(self) -> dict[str, Values]:
+        """Return it as evidence."""
+        broken = self.deviation > 1
+        return {
+            "formula": np.where(broken, np.log1p(self.deviation), 0.0),
+            "formula holds": np.where(np.isnan(self.value), 0.0, self.holds),
+        }
+
+
+def find_formulas(
+    columns: Sequence[Column], weights: Values, reference: Codes, seed: int
+) -> dict[int, Formula]:
+    """Find columns that follow exactly from others in nearly all rows."""
+    numeric = [
+        place
+        for place, column in enumerate(columns)
+        if column.kind == "number" and len(column.distinct) >= _FEWEST_DISTINCT
+    ]
+    if len(numeric) < 2:
+        return {}
+    strength = weights[np.ix_(numeric, numeric)]
+    if len(numeric) > _MOST_COLUMNS:
+        chosen = np.sort(np.argsort(-strength.sum(axis=1), kind="stable")[:_MOST_COLUMNS])
+        numeric = [numeric[place] for place in chosen.tolist()]
+        strength = weights[np.ix_(numeric, numeric)]
+    values = np.column_stack([columns[place].values for place in numeric])
+    steps = np.array([10.0 ** -decimals_of(columns[place]) for place in numeric])
+    rows = reference[:: max(1, len(reference) // _MEASURED)]
+    found = {}
+    for own, place in enumerate(numeric):
+        others = np.argsort(-strength[own], kind="stable")
+        others = others[others != own][:_MOST_TERMS]
+        rng = np.random.default_rng([seed, own])
+        for is_product in (False, True):
+            formula = _formula(values, steps, own, others, rows, rng, is_product=is_product)
+            if formula is not None:
+                terms = tuple(numeric[term] for term in formula.terms)
+                found[place] = Formula(
+                    formula.deviation, formula.value, formula.holds, terms, is_product
+                )
+                break
+    return found
+
+
+def _formula(
+    values: Values,
+    steps: Values,
+    own: int,
+    others: Codes,
+    rows: Codes,
+    rng: np.random.Generator,
+    *,
+    is_product: bool,
+) -> Formula | None:
+    X, y = values[np.ix_(rows, others)], values[rows, own]
+    if is_product:
+        positive = (X > 0).mean(axis=0) > 0.98
+        others, X = others[positive], X[:, positive]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            X, y = np.log(np.where(X > 0, X, np.nan)), np.log(np.where(y > 0, y, np.nan))
+    usable = ~np.isnan(y) & ~np.isnan(X).any(axis=1)
+    X, y = X[usable], y[usable]
+    n_terms = X.shape[1]
+    if n_terms == 0 or len(y) < max(30, 4 * n_terms):
+        return None
+    spread = float(np.subtract(*np.quantile(y, [0.9, 0.1]))) / 2.56
+    if spread <= 0:
+        return None
+    scale = np.maximum(np.subtract(*np.quantile(X, [0.9, 0.1], axis=0)) / 2.56, 1e-12)
+    offset = np.median(X, axis=0)
+    A = np.column_stack([(X - offset) / scale, np.ones(len(X))])
+    rounding = _rounding(values[rows][usable], steps, own, others, is_product=is_product)
+    best, coefficients = 0.0, None
+    for size in sorted({min(2, n_terms), min(4, n_terms), n_terms}):
+        for _ in range(_N_DRAWS // 3):
+            drawn = rng.choice(len(y), size=size + 2, replace=False)
+            kept = np.append(np.arange(size), n_terms)
+            own_coefficients = np.zeros(n_terms + 1)
+            solved, *_ = np.linalg.lstsq(A[np.ix_(drawn, kept)], y[drawn], rcond=1e-9)
+            own_coefficients[kept] = solved
+            tolerance = _tolerance(own_coefficients, scale, rounding)
+            holds = float(np.mean(np.abs(A @ own_coefficients - y) <= 3 * tolerance))
+            if holds > best + 1e-9 and np.median(tolerance) < _LEAST_GAIN * spread:
+                best, coefficients = holds, own_coefficients
+        if best >= _LEAST_HOLDING:
+            break
+    if coefficients is None or best < 0.6:
+        return None
+    for _ in range(2):  # fit to the rows that follow it
+        tolerance = _tolerance(coefficients, scale, rounding)
+        follows = np.abs(A @ coefficients - y) <= 3 * tolerance
+        needed = np.append(np.abs(coefficients[:-1]) > 2 * np.median(tolerance), True)
+        solved, *_ = np.linalg.lstsq(A[np.ix_(follows, needed)], y[follows], rcond=1e-9)
+        coefficients = np.zeros(n_terms + 1)
+        coefficients[needed] = solved
+    if not needed[:-1].any():
+        return None
+    return _applied(
+        values, steps, own, others, coefficients, scale, offset, spread, is_product=is_product
+    )
+
+
+def _rounding(
+    values: Values, steps: Values, own: int, others: Codes, *, is_product: bool
+) -> tuple[Values, Values]:
+    """Return how far rounding moves the value, and each term, in every row."""
+    of_own = np.full(len(values), 0.5 * steps[own])
+    of_terms = np.tile(0.5 * steps[others], (len(values), 1))
+    if is_product:  # relative to the size of the values
+        with np.errstate(divide="ignore", invalid="ignore"):
+            of_own = of_own / np.abs(values[:, own])
+            of_terms = of_terms / np.abs(values[:, others])
+    return of_own + 1e-9 * (1 if is_product else np.abs(values[:, own])), of_terms
+
+
+def _tolerance(coefficients: Values, scale: Values, rounding: tuple[Values, Values]) -> Values:
+    of_own, of_terms = rounding
+    weights = np.abs(coefficients[:-1]) / scale
+    # a term that is a whole number by its nature is not rounded: half of the worst case
+    return np.asarray(of_own * 1.01 + 0.5 * (of_terms @ weights))
+
+
+def _applied(
+    values: Values,
+    steps: Values,
+    own: int,
+    others: Codes,
+    coefficients: Values,
+    scale: Values,
+    offset: Values,
+    spread: float,
+    *,
+    is_product: bool,
+) -> Formula | None:
+    """Apply a rule to all rows; None if it holds in too few."""
+    used = np.flatnonzero(coefficients[:-1])
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        X, y = values[:, others[used]], values[:, own]
+        if is_product:
+            X, y = np.log(np.where(X > 0, X, np.nan)), np.log(np.where(y > 0, y, np.nan))
+        given = (X - offset[used]) / scale[used] @ coefficients[used] + coefficients[-1]
+        rounding = _rounding(values, steps, own, others, is_product=is_product)
+        tolerance = np.maximum(_tolerance(coefficients, scale, rounding), 1e-12)
+        deviation = np.nan_to_num(np.abs(given - y) / (3 * tolerance), posinf=1e9)
+        known = ~np.isnan(given - y)
+        value = np.exp(given) if is_product else given
+    holds = float(np.mean(deviation[known] <= 1)) if known.any() else 0.0
+    is_fine = known.any() and np.median(tolerance[known]) < _LEAST_GAIN * spread
+    if holds < _LEAST_HOLDING or not is_fine:
+        return None
+    digits = max(0, round(-np.log10(steps[own])))
+    value = np.where(known, np.round(value, digits), np.nan)
+    return Formula(deviation, value, holds, tuple(others[used].tolist()), is_product)
+
+
+def broken_orders(columns: Sequence[Column], weights: Values, reference: Codes) -> list[Values]:
+    """Return for each column and row how many pairs of columns are in the wrong order there."""
+    n_rows = len(columns[0].codes)
+    broken = [np.zeros(n_rows) for _ in columns]
+    for first, second in permutations(range(len(columns)), 2):
+        one, other = columns[first], columns[second]
+        if one.kind != other.kind or one.kind not in ("date", "number"):
+            continue
+        is_related = len(columns) <= _MOST_COLUMNS and weights[first, second] >= _LEAST_RELATED
+        if (one.kind != "date" and not is_related) or one.scale.high <= other.scale.low:
+            continue
+        a, b = one.values[reference], other.values[reference]
+        known = ~np.isnan(a) & ~np.isnan(b)
+        if known.sum() < _FEWEST_ORDERED or np.mean(a[known] == b[known]) > _MOST_EQUAL:
+            continue
+        if np.mean(a[known] <= b[known]) >= _LEAST_ORDERED:
+            wrong = one.values > other.values
+            broken[first] += wrong
+            broken[second] += wrong
+    return broken
+
+
+def find_series(columns: Sequence[Column]) -> list[Values]:
+    """Return by how much numbers jump out of their series, if a date orders the rows.
+
+    The date has a value of its own in each row, or in each row of a group by another column.
+    """
+    n_rows = len(columns[0].codes)
+    jumps = [np.zeros(n_rows) for _ in columns]
+    order, groups = _in_time(columns)
+    if order is None:
+        return jumps
+    for place, column in enumerate(columns):
+        if column.kind != "number" or column.is_few:
+            continue
+        mapped = column.scale.map(column.values)[order]
+        before, after = np.roll(mapped, 1), np.roll(mapped, -1)
+        inside = (groups == np.roll(groups, 1)) & (groups == np.roll(groups, -1))
+        inside[[0, -1]] = False
+        jump = np.abs(mapped - (before + after) / 2)
+        jump = np.where(inside & ~np.isnan(jump), jump, 0.0)
+        # a jump from both neighbours, which agree
+        apart = np.abs(np.nan_to_num(before - after))
+        usual = float(np.median(jump[inside])) * 1.4826 if inside.any() else 0.0
+        if 0 < usual < 0.5:
+            jumps[place][order] = np.log1p(np.maximum(jump - apart / 2, 0) / max(usual, 0.02))
+    return jumps
+
+
+def _in_time(columns: Sequence[Column]) -> tuple[Codes | None, Codes]:
+    """Return an order of the rows in time and the group of each row in it; None without a date."""
+    dates = [column for column in columns if column.kind == "date" and column.present.mean() > 0.9]
+    n_rows = len(columns[0].codes)
+    whole = np.zeros(n_rows, dtype=np.int64)
+    keys = [column for column in columns if 2 <= len(column.distinct) <= n_rows / 10]
+    keys.sort(key=lambda column: (len(column.distinct), column.name))
+    for date in sorted(dates, key=lambda column: (-len(column.distinct), column.name)):
+        for groups in (whole, *(key.codes for key in keys)):
+            pairs = groups * np.int64(len(date.distinct) + 1) + date.codes
+            if len(np.unique(pairs)) >= 0.95 * n_rows:
+                order = np.lexsort((date.codes, groups))
+                return order, groups[order]
+    return None, whole

@@ -1,0 +1,314 @@
+"""Evidence on numbers and dates: how extreme, how far from what is expected, and which slip."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from metaod.wrong_cells._columns import Codes, Column, Scale, Values
+from metaod.wrong_cells._forest import Expected
+
+_SUSPICIOUS = 1.5  # residuals or spreads; slips of other cells are not tried
+_MOST_DIGITS_TRIED = 400  # cells of a column, the most suspicious ones
+_MOST_TRIED = 200_000  # cells of a column
+_CODES = (-1.0, 0.0, 9.0, 99.0, 999.0, 9999.0, 99999.0, -9.0, -99.0, -999.0, -9999.0, 88.0, 888.0)
+_EPOCHS = (-25567.0, -25568.0, 0.0, 2932896.0, -719162.0)  # 1900-01-01, 1970, 9999-12-31, year 1
+_SHIFTS = (10.0, 0.1, 100.0, 0.01, 1000.0, 0.001)
+_UNITS = tuple(
+    factor
+    for unit in (2.54, 0.45359, 1.609344, 3.28084, 60.0, 3.6, 28.3495)
+    for factor in (unit, 1 / unit)
+)
+_YEAR = 365.2425
+_MOST_DECIMALS = 8
+
+SLIPS = ("decimal", "sign", "unit", "digits", "swapped")
+
+
+@dataclass(eq=False)
+class Slips:
+    """For the suspicious cells of a column, how well a slip explains them.
+
+    Parameters
+    ----------
+    rows : ndarray of int
+        The cells that were tried.
+    left : dict of str to ndarray
+        For each slip, the residual that is left if the cell is corrected.
+    values : dict of str to ndarray
+        The corrected values.
+    """
+
+    rows: Codes
+    left: dict[str, Values] = field(default_factory=dict)
+    values: dict[str, Values] = field(default_factory=dict)
+
+    def add(self, name: str, residuals: Values, values: Values) -> None:
+        """Take the best of several corrections, (cells, corrections), of one slip."""
+        best = np.argmin(residuals, axis=1)
+        at = np.arange(len(best))
+        self.left[name], self.values[name] = residuals[at, best], values[at, best]
+
+
+def extremes(column: Column) -> dict[str, Values]:
+    """Return evidence on the distinct values of a column by themselves."""
+    values, counts = column.distinct.astype(np.float64), column.counts.astype(np.float64)
+    scale, total = column.scale, max(counts.sum(), 1.0)
+    below = np.cumsum(counts)
+    above = total - below + counts
+    beyond = np.minimum(below, above)  # rows at least as extreme
+    mapped = scale.map(values)
+    isolation = _isolation(values, counts, below, above, scale.middle_value)
+    mapped_isolation = _isolation(mapped, counts, below, above, 0.0)
+    with np.errstate(over="ignore"):
+        gaps = np.log1p(100 * _nearest(values) / max(scale.high - scale.low, 1e-300))
+    mode = int(np.argmax(counts)) if len(counts) else 0
+    mode_share = counts[mode] / total if len(counts) else 0.0
+    from_mode = scale.distances(values, values[mode]) if len(values) else values
+    decimals = np.array([_decimals(value) for value in values.tolist()], dtype=np.float64)
+    digits = np.floor(np.log10(np.maximum(np.abs(values), 0.1)))
+    signs = np.array([counts[values < 0].sum(), counts[values > 0].sum()]) / total
+    neighbours = _around(counts)
+    is_code = np.isin(values, _EPOCHS if column.kind == "date" else _CODES)
+    at_edge = (below == counts) | (above == counts)
+    return {
+        "outside": np.log1p(scale.outside(values)),
+        "outside mapped": np.abs(mapped),
+        "rows beyond": np.log10(beyond),
+        "share beyond": np.log10(beyond / total),
+        "isolation": isolation,
+        "isolation mapped": mapped_isolation,
+        "gap": gaps,
+        "from mode": np.where(mode_share > 0.5, np.log1p(from_mode), 0.0),
+        "spike": np.log((counts + 0.5) / (neighbours + 0.5)),
+        "code": is_code + 1.0 * (is_code & at_edge),
+        "decimals": decimals - _weighted_quantile(decimals, counts, 0.95),
+        "digits": digits - _weighted_quantile(digits, counts, 0.5),
+        "sign": np.where(values < 0, signs[1], np.where(values > 0, signs[0], 0.0)),
+    }
+
+
+def _isolation(
+    values: Values, counts: Values, below: Values, above: Values, middle: float
+) -> Values:
+    """Return by how much values exceed the one that twice as many rows and two reach, as a log."""
+    if not len(values):
+        return values
+    total = below[-1]
+    low = np.searchsorted(below, np.minimum(2 * below + 2, total))
+    high = np.searchsorted(-above, -np.minimum(2 * above + 2, total), side="right") - 1
+    inner = np.where(values < middle, low, np.maximum(high, 0))
+    inner = np.clip(inner, 0, len(values) - 1)
+    own = np.abs(values - middle)
+    other = np.abs(values[inner] - middle)
+    spread = _weighted_quantile(np.abs(values - middle), counts, 0.5)
+    floor = max(spread, 1e-12 * float(own.max(initial=0.0)), 1e-300)
+    return np.asarray(np.log((own + floor) / (np.minimum(other, own) + floor)))
+
+
+def _nearest(values: Values) -> Values:
+    """Return the distance of each distinct value, which rise, to the next one."""
+    if len(values) < 2:
+        return np.zeros(len(values))
+    steps = np.diff(values)
+    return np.asarray(np.minimum(np.append(steps, np.inf), np.append(np.inf, steps)))
+
+
+def _around(counts: Values) -> Values:
+    """Return the mean count of the four values around each one."""
+    if len(counts) < 2:
+        return np.zeros(len(counts))
+    padded = np.pad(counts, 2)
+    total = padded[:-4] + padded[1:-3] + padded[3:-1] + padded[4:]
+    here = np.pad(np.ones(len(counts)), 2)
+    return np.asarray(total / (here[:-4] + here[1:-3] + here[3:-1] + here[4:]))
+
+
+def _decimals(value: float) -> int:
+    text = f"{value:.10g}"
+    if "e" in text or "." not in text:
+        return 0
+    return min(len(text) - text.index(".") - 1, _MOST_DECIMALS)
+
+
+def decimals_of(column: Column) -> int:
+    """Return how many decimals the numbers of a column have."""
+    if len(column.distinct) > 2_000:
+        values = column.distinct[:: len(column.distinct) // 1_000]
+        return int(np.quantile([_decimals(value) for value in values.tolist()], 0.95))
+    decimals = np.array([_decimals(value) for value in column.distinct.tolist()], dtype=float)
+    return int(_weighted_quantile(decimals, column.counts.astype(float), 0.95))
+
+
+def _weighted_quantile(values: Values, counts: Values, place: float) -> float:
+    if not len(values):
+        return 0.0
+    order = np.argsort(values, kind="stable")
+    below = np.cumsum(counts[order])
+    return float(values[order[min(np.searchsorted(below, place * below[-1]), len(order) - 1)]])
+
+
+def residuals(column: Column, expected: Expected, reference: Codes) -> dict[str, Values]:
+    """Return how far numbers are from what their rows lead to expect."""
+    assert expected.place is not None  # noqa: S101 - for the type checker; numbers have both
+    assert expected.spread is not None  # noqa: S101
+    mapped = column.scale.map(column.values)
+    residual = np.nan_to_num(mapped - expected.place)
+    unit = residual_unit(residual, column, reference)
+    size = np.abs(residual)
+    present = column.present
+    ordered = np.sort(size[present])
+    n_beyond = len(ordered) - np.searchsorted(ordered, size, side="left")
+    spread_of_column = float(np.std(np.clip(mapped[present], -4, 4))) if present.any() else 1.0
+    spread_of_column = max(spread_of_column, 1e-9)
+    linear = np.zeros(len(size)) if expected.linear is None else mapped - expected.linear
+    linear = np.nan_to_num(linear)
+    linear_unit = residual_unit(linear, column, reference)
+    return {
+        "linear residual": np.log1p(np.abs(linear) / linear_unit),
+        "linear predictability": np.full(len(size), min(linear_unit / spread_of_column, 3.0)),
+        "residual": np.log1p(size / unit),
+        "local residual": np.log1p(size / (expected.spread + 0.1 * unit)),
+        "residual size": size,
+        "residual rank": np.log10(np.maximum(n_beyond, 1)),
+        "predictability": np.full(len(size), min(unit / spread_of_column, 3.0)),
+        "signed residual": np.sign(residual),
+    }
+
+
+def residual_unit(residual: Values, column: Column, reference: Codes) -> float:
+    """Return the usual size of a column's residuals."""
+    known = np.abs(residual[reference][column.present[reference]])
+    if not len(known):
+        return 1.0
+    unit = max(float(np.median(known)) * 1.4826, float(np.quantile(known, 0.9)) / 1.645 * 0.5)
+    return max(unit, 0.02)
+
+
+def find_slips(
+    columns: Sequence[Column],
+    expected: Sequence[Expected],
+    units: Sequence[float],
+    place: int,
+    suspicion: Values,
+) -> Slips:
+    """Try whether a usual slip explains the suspicious numbers of a column.
+
+    Residuals are counted in the column's usual residual.
+    """
+    column, own = columns[place], expected[place]
+    rows = np.flatnonzero((suspicion > np.log1p(_SUSPICIOUS)) & column.present)
+    if len(rows) > _MOST_TRIED:
+        rows = np.sort(rows[np.argsort(-suspicion[rows], kind="stable")[:_MOST_TRIED]])
+    slips = Slips(rows)
+    if not len(rows) or column.kind == "truth":
+        return slips
+    assert own.place is not None  # noqa: S101 - for the type checker
+    middle, unit, scale = own.place[rows], units[place], column.scale
+    values = column.values[rows]
+
+    def left(candidates: Values) -> Values:
+        return np.abs(scale.map(candidates) - middle[:, None]) / unit
+
+    def add(name: str, candidates: Values) -> None:
+        slips.add(name, left(candidates), candidates)
+
+    if column.kind == "date":
+        years = values[:, None] + _YEAR * np.array([1, -1, 10, -10, 100, -100, 1000])
+        add("digits", np.column_stack([years, _day_and_month(values)]))
+    else:
+        add("decimal", values[:, None] * np.array(_SHIFTS))
+        add("sign", -values[:, None])
+        fahrenheit = np.column_stack([values * 1.8 + 32, (values - 32) / 1.8])
+        add("unit", np.column_stack([values[:, None] * np.array(_UNITS), fahrenheit]))
+        add("digits", _edited(values, suspicion[rows]))
+    _add_swaps(slips, columns, expected, units, place)
+    return slips
+
+
+def _day_and_month(days: Values) -> Values:
+    """Return dates with day and month exchanged, or as they are."""
+    stamps = (days.astype(np.int64)).astype("datetime64[D]")
+    months = stamps.astype("datetime64[M]")
+    month, day = months.astype(np.int64) % 12, (stamps - months).astype(np.int64)
+    years = stamps.astype("datetime64[Y]").astype("datetime64[M]")
+    swapped = (years + np.minimum(day, 11)).astype("datetime64[D]") + month
+    return np.where(day < 12, swapped.astype(np.int64), days)
+
+
+def _edited(values: Values, suspicion: Values) -> Values:
+    """Return the values with two digits exchanged, or one dropped or doubled; padded with NaN."""
+    tried = np.argsort(-suspicion, kind="stable")[:_MOST_DIGITS_TRIED]
+    edits = {place: list(_edits(f"{values[place]:.10g}")) for place in tried.tolist()}
+    most = max(map(len, edits.values()), default=0)
+    found = np.full((len(values), most + 1), np.inf)
+    for place, own in edits.items():
+        found[place, : len(own)] = own
+    return found
+
+
+def _edits(text: str) -> Iterator[float]:
+    if "e" in text or len(text) > 12:
+        return
+    for i, mark in enumerate(text):
+        if not mark.isdigit():
+            continue
+        if i + 1 < len(text) and text[i + 1].isdigit() and text[i + 1] != mark:
+            yield _number(text[:i] + text[i + 1] + mark + text[i + 2 :])
+        yield _number(text[:i] + text[i + 1 :])  # a digit too many
+        yield _number(text[: i + 1] + mark + text[i + 1 :])  # one too few
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return np.inf
+
+
+def _add_swaps(
+    slips: Slips,
+    columns: Sequence[Column],
+    expected: Sequence[Expected],
+    units: Sequence[float],
+    place: int,
+) -> None:
+    """Try to exchange cells with those of every other column of numbers of the same kind."""
+    column, rows = columns[place], slips.rows
+    best = np.full(len(rows), np.inf)
+    value = np.full(len(rows), np.nan)
+    for other, partner in enumerate(columns):
+        if other == place or partner.kind != column.kind:
+            continue
+        theirs, ours = partner.values[rows], column.values[rows]
+        here = _size(column.scale, theirs, expected[place], rows, units[place])
+        there = _size(partner.scale, ours, expected[other], rows, units[other])
+        before = _size(partner.scale, theirs, expected[other], rows, units[other])
+        # both cells must fit better than they do now
+        left = np.where(there < 0.5 * before, np.maximum(here, there), np.inf)
+        left = np.where(np.isnan(left), np.inf, left)
+        value = np.where(left < best, theirs, value)
+        best = np.minimum(best, left)
+    slips.left["swapped"], slips.values["swapped"] = best, value
+
+
+def _size(scale: Scale, values: Values, expected: Expected, rows: Codes, unit: float) -> Values:
+    assert expected.place is not None  # noqa: S101 - for the type checker
+    return np.asarray(np.abs(scale.map(values) - expected.place[rows]) / unit)
+
+
+def slip_evidence(
+    slips: Slips, n_rows: int, before: Callable[[Codes], Values]
+) -> dict[str, Values]:
+    """Return for each slip by how much it shortens the residual, and the shortest that is left."""
+    evidence = {f"slip {name}": np.zeros(n_rows) for name in SLIPS}
+    evidence["slip left"] = np.full(n_rows, 9.0)
+    if not len(slips.rows):
+        return evidence
+    own = before(slips.rows)
+    for name, left in slips.left.items():
+        gain = np.log((own + 0.3) / (np.minimum(left, own) + 0.3))
+        evidence[f"slip {name}"][slips.rows] = gain
+        shortest = evidence["slip left"]
+        shortest[slips.rows] = np.minimum(shortest[slips.rows], np.minimum(left, 9.0))
+    return evidence
