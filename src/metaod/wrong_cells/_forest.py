@@ -121,10 +121,11 @@ class _Forest:
         chances = np.cumsum(self.weights + 0.02)
         chances /= chances[-1]
         of_rows = np.ascontiguousarray(self.bins.T)  # the bins of a row lie together
-        return _fit_predict(
+        found: tuple[Values, Votes] = _fit_predict(
             of_rows, self.is_ordered, chances, targets, classes, n_classes, known,
             self.n_trees, 7919 * self.seed,
         )  # fmt: skip
+        return found
 
 
 def _binned(values: Values, reference: Codes) -> Bins:
