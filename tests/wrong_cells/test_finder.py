@@ -146,9 +146,9 @@ def test_a_value_far_beyond_all_others_is_the_most_suspicious(column, row, sign)
 
 
 def test_later_rows_are_compared_with_the_fitted_ones(clean):
+    clean = clean.drop(columns=["invoice", "date"])
     finder = WrongCellFinder().fit(read_table(clean))
     later = clean.sample(40, random_state=1).reset_index(drop=True)
-    later["invoice"] += 10_000
     quiet = finder.find(read_table(later))
     later["state"] = later["state"].astype(object)
     later.loc[5, ["city", "state"]] = "Berlin", "HH"
