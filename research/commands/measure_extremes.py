@@ -18,12 +18,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.detection._extremes import Extremes
-from metaod.history._metrics import average_precision
 from metaod.models import COMMITTEE, ModelSpec, ScoreScale
 from research.commands.evaluate_selector import CHOSEN, Bench, picks_of, scores_of
 from research.development import ScoredTable, scored_tables
 from research.kept_scores import KeptScores
-from research.statistics import bootstrap_intervals
+from research.statistics import average_precision, bootstrap_intervals
 
 FOREST_200 = ModelSpec.parse("IForest(n_estimators=200, max_features=1.0)")
 
