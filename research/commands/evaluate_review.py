@@ -24,7 +24,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from metaod.detection._threshold import estimated_share, threshold_of
+from metaod.detection._threshold import automatic_share, threshold_of
 from metaod.models import Scores
 from metaod.review import Ranker
 from research.commands.train_review import Training, folds
@@ -173,7 +173,7 @@ def by_review(table: ReviewTable, ranker: Ranker, **options: Any) -> Iterator[di
 
 def without_marks(table: ReviewTable, scores: Scores) -> Iterator[dict[str, Any]]:
     """Ask by a fixed ranking, and flag as ``contamination="auto"`` does."""
-    flagged = table.f1(scores > threshold_of(scores, estimated_share(scores)))
+    flagged = table.f1(scores > threshold_of(scores, automatic_share(scores)))
     order = np.argsort(-np.where(table.askable, scores, -np.inf), kind="stable")
     for answers in CHECKPOINTS:
         found = int(table.y[order[: min(answers, int(table.askable.sum()))]].sum())

@@ -363,8 +363,8 @@ class Fitting(Options):
 
     contamination: float | Literal["auto"] = option(
         "auto",
-        "Share of rows to flag by their scores, as 5% or 0.05; auto estimates it from the scores, "
-        "and flags rows with wrong cells too.",
+        "Share of rows to flag by their scores, as 5% or 0.05; auto flags rows above a clear gap "
+        "in the scores, else few, and rows with wrong cells.",
         metavar="SHARE",
         legal="'auto' or a number in the range (0, 0.5]",
     )

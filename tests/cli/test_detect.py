@@ -14,7 +14,7 @@ from sklearn.metrics import average_precision_score
 
 from metaod.cli import detect as command
 from metaod.cli import targets
-from metaod.detection import load
+from metaod.detection import RULES, load
 from metaod.errors import BadParameter, UserError
 from metaod.models import ModelSpec, average_of
 
@@ -39,7 +39,7 @@ def test_the_screen_shows_the_pick_the_count_and_the_top_rows(call, table):
     assert MODELS[0] not in out
     assert "warning: the table is made up" in out
     assert "flagged: 1 of 41 rows (2.4%)" in out
-    assert re.search(r"clear gap: rank 1 scores [\d.]+, rank 2 [\d.]+$", out, re.MULTILINE)
+    assert re.search(r"clear gap: rank 1 scores [\d.]+, rank 2 [\d.]+; --top-n 1", out)
     first = " ".join(re.split(r"^ +[12] ", out, flags=re.MULTILINE)[1].split())
     assert first.startswith("41 ")
     assert "yes height 900.0 (usually 152.1 to 189); colour black" in first
@@ -228,12 +228,15 @@ def test_a_percentage_is_a_share(call, table):
     assert call(table, "--contamination", "10%").out == call(table, "--contamination", "0.1").out
 
 
-def test_the_screen_tells_how_clear_the_gap_is(call, table, tmp_path):
-    assert "; --top-n 1 flags the rows above it" in call(table, "--contamination", "20%").out
+def test_the_screen_tells_which_rule_flags_and_how_clear_the_gap_is(call, table, tmp_path):
+    assert f"rule: {RULES['gap']}\nclear gap: rank 1 scores" in call(table).out
+    out = call(table, "--contamination", "20%").out
+    assert f"rule: {RULES['share']}\n" in out
+    assert "; --top-n 1 flags the rows above it" in out
     smooth = np.random.default_rng(0).normal(size=(200, 2))
     pd.DataFrame(smooth, columns=["a", "b"]).to_csv(tmp_path / "smooth.csv", index=False)
     out = call(tmp_path / "smooth.csv", "--top", "0").out
-    assert "no clear gap: scores fall off smoothly" in out
+    assert f"rule: {RULES['few']}" in out
     assert "more flagged" not in out
     assert "more flagged" in call(tmp_path / "smooth.csv", "--top", "1").out
 

@@ -6,7 +6,7 @@ from made_selection import MODELS, MadeSelection
 
 from metaod.detection._fitted import fit_models, fit_selection
 from metaod.detection._sampling import RowIndex
-from metaod.detection._threshold import estimated_share
+from metaod.detection._threshold import automatic_share
 from metaod.errors import BadParameter, UserError
 from metaod.models import (
     AverageDetector,
@@ -175,7 +175,7 @@ def test_the_detector_flags_what_is_flagged(members, share):
     fitted = fit_selection(MadeSelection(PREPARED, (pick.id,)), contamination=share)
     assert fitted.detector.threshold_ == fitted.threshold
     assert fitted.detector.labels_.tolist() == fitted.labels.tolist()
-    expected = estimated_share(fitted.scores) if share == "auto" else share
+    expected = automatic_share(fitted.scores) if share == "auto" else share
     assert fitted.detector.contamination == expected
     assert fitted.detector.predict(NEW).tolist() == [0] * 5 + [1]
 

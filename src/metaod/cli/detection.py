@@ -58,8 +58,7 @@ def print_detection(
         out.print(f"{flagged}: {n_wrong:,} with wrong cells, {found.n_unusual:,} with a {limit}")
     else:
         out.print(f"{flagged}, {limit}")
-    if found.selection is not None and found.marks is None:
-        out.print(_about_gap(found))
+    out.print(_about_rule(found))
     if found.compared:
         out.print(comparison_grid(found.compared))
     if top:
@@ -128,13 +127,17 @@ def _row_numbers(findings: "Sequence[Finding]") -> str:
     return text
 
 
-def _about_gap(found: "Detection") -> str:
-    """Say whether the scores tell how many rows stand out."""
-    if found.gap is None:
-        return "no clear gap: scores fall off smoothly, so there is no natural cut-off"
+def _about_rule(found: "Detection") -> str:
+    """Say what decides how many rows are flagged for their scores, and where a gap is."""
+    from metaod.detection import RULES
+
+    text = f"rule: {RULES[found.rule]}"
+    if found.gap is None or not found.is_new:
+        return text
     n_above, above, below = found.gap
-    hint = "" if n_above == found.n_flagged else f"; --top-n {n_above} flags the rows above it"
-    return f"clear gap: rank {n_above} scores {above:.4g}, rank {n_above + 1} {below:.4g}{hint}"
+    hint = "" if found.rule == "gap" else f"; --top-n {n_above} flags the rows above it"
+    gap = f"rank {n_above:,} scores {above:.4g}, rank {n_above + 1:,} {below:.4g}"
+    return f"{text}\nclear gap: {gap}{hint}"
 
 
 def _top_rows(found: "Detection", top: int, width: int) -> Any:

@@ -15,12 +15,14 @@ from metaod.detection._summary import (
     summarise,
     write_report,
 )
+from metaod.detection._threshold import RULES
 from metaod.detection._workbook import lost_parts
 from metaod.detection._writing import check_target, output_path, scored_name, write_scored
 
 __all__ = [
     "CELLS_ENDINGS",
     "REPORT_ENDINGS",
+    "RULES",
     "Cell",
     "CellAnswer",
     "Compared",

@@ -71,7 +71,7 @@ def _about_number(found: Detection, given: Given) -> dict[str, Any]:
             "are worth a look, and set their number."
         )
         if found.marks is None:
-            text += " The scores fall off smoothly, so there is no natural cut-off."
+            text += " The scores have no clear gap, so few rows are flagged at first."
     else:
         n_above, above, below = found.gap
         text = (

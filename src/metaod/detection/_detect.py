@@ -17,8 +17,8 @@ from metaod.detection._inputs import seed_of
 from metaod.detection._result import Detection
 from metaod.detection._threshold import (
     Contamination,
+    automatic_share,
     check_contamination,
-    estimated_share,
     threshold_of,
     ties_note,
 )
@@ -256,7 +256,7 @@ def _scored_stream(
         scores, wrong, record = _score_rows(model, stream, record, tracker, is_new=is_new)
     if is_new:
         share = check_contamination(model.contamination)
-        found = estimated_share(scores) if share == "auto" else share
+        found = automatic_share(scores) if share == "auto" else share
         threshold = threshold_of(scores, found)
         ties = ties_note(int(np.count_nonzero(scores > threshold)), len(scores), found)
         # a saved pick flags as the stream does

@@ -66,8 +66,8 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         the learner picks a model or an average of a few, with ``learned-single`` only one model. By
         default the committee; if a learner or a space is named, ``learned``.
     contamination : "auto" or float in (0, 0.5], default="auto"
-        Share of rows to flag, by their scores. With "auto" it is estimated from the scores, and
-        rows with a cell that is probably wrong are flagged too.
+        Share of rows to flag, by their scores. With "auto" rows above a clear gap in the scores are
+        flagged, or few if there is none, and rows with a cell that is probably wrong.
     rows_only : bool, default=False
         Whether only unusual rows are looked for, and no wrong cells.
     exclude : str or iterable of str or ModelSpec, optional

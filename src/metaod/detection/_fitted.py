@@ -14,8 +14,8 @@ from metaod.detection._extremes import Extremes
 from metaod.detection._sampling import Places, RowIndex, for_sample, in_blocks, reference_rows
 from metaod.detection._threshold import (
     Contamination,
+    automatic_share,
     check_contamination,
-    estimated_share,
     threshold_of,
     ties_note,
 )
@@ -185,7 +185,7 @@ class Fitted:
         gaps = self._in_blocks(here.gaps, self.X)
         extremes = extremes or here.beside(scores, gaps)
         scores = extremes.lifted(scores, gaps)
-        found = estimated_share(scores) if share == "auto" else share
+        found = automatic_share(scores) if share == "auto" else share
         threshold = threshold_of(scores, found)
         flagged = scores > threshold
         self.detector.contamination = found  # with "auto" it is known only after scoring

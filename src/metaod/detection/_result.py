@@ -11,7 +11,7 @@ import numpy.typing as npt
 from metaod.detection._cells import flagged
 from metaod.detection._formats import json_rows, json_value
 from metaod.detection._reasons import RowReasons
-from metaod.detection._threshold import clear_gap
+from metaod.detection._threshold import Rule, clear_gap
 from metaod.errors import Message, worded
 from metaod.models import Scores
 from metaod.report import sketch_scores
@@ -179,6 +179,19 @@ class Detection:
             return None
         return n_above, self.score_at(n_above), self.score_at(n_above + 1)
 
+    @property
+    def rule(self) -> Rule:
+        """What decides how many rows are flagged for their scores: a key of `RULES`."""
+        if self.top_n is not None:
+            return "number"
+        if not self.is_new:
+            return "saved"
+        if self.model.contamination != "auto":
+            return "share"
+        if self.marks is not None:
+            return "answers"
+        return "few" if self.gap is None else "gap"
+
     @cached_property
     def order(self) -> Places:
         """Places of the rows, the most outlying first; equal scores as in the table."""
@@ -296,6 +309,7 @@ class Detection:
             "drift": [asdict(drift) for drift in self.record.drift],
             "marks": None if self.marks is None else self.marks.to_dict(),
             "threshold": self.threshold,
+            "rule": self.rule,
             "gap": gap and dict(zip(("n_above", "above", "below"), gap, strict=True)),
             "wrong": self._wrong_document(),
             "measured": [row.to_dict() for row in self.compared] or None,

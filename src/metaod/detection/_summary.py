@@ -11,6 +11,7 @@ import pandas as pd
 from metaod.detection._advice import next_steps, recipe_of
 from metaod.detection._reasons import RowReasons
 from metaod.detection._result import Detection
+from metaod.detection._threshold import RULES
 from metaod.detection._writing import replace_file
 from metaod.errors import Message, UserError, counted, worded
 from metaod.report import map_table, render, shown, shown_name
@@ -108,6 +109,7 @@ def _facts(found: Detection, given: Mapping[str, Any]) -> list[tuple[str, str]]:
         facts.append(("label", f"{n_outliers} (to measure; not used to pick or score)"))
     if found.marks is not None:
         facts.append(("marks", found.marks.sentence()))
+    facts.append(("rule for flags", RULES[found.rule]))
     return [(name, shown(value, _NAME_LENGTH * 2)) for name, value in facts]
 
 

@@ -1,5 +1,6 @@
-"""The score above which rows are flagged: from the scores alone, or from a given share."""
+"""The score above which rows are flagged: by a gap in the scores, few, or a given share."""
 
+import math
 from typing import Any, Literal
 
 import numpy as np
@@ -9,12 +10,24 @@ from metaod.models import check_contamination as _check_share
 
 Contamination = float | Literal["auto"]
 
-USUAL_SHARE = 0.1
-"""The usual share of outliers; also the median of the labelled datasets that MetaOD knows."""
+FEW_SHARE, FEW_ROWS = 0.01, 100
+"""Most rows that are flagged if nothing tells how many: a share of the rows, and a number."""
 
-_FEWEST, _MOST = 0.005, 0.5
-_CLEAR_FALL = 0.25
-_CHANCE = 0.001  # of a gap in a smooth tail that is taken as clear
+Rule = Literal["gap", "few", "share", "number", "answers", "saved"]
+
+RULES: dict[Rule, str] = {
+    "gap": "the rows above a clear gap in the scores",
+    "few": "the highest scores; few, because no clear gap tells how many",
+    "share": "the share that was asked for",
+    "number": "the number that was asked for",
+    "answers": "as many as the answers let expect",
+    "saved": "scores above the threshold of the saved pick",
+}
+"""What decides how many rows are flagged for their scores, as people read it."""
+
+_CLEAR_FALL = 1 / 3
+_ROUNDING = 1e-6  # of the height of the highest score: smaller falls are no gaps
+_UPPER = 10  # a gap is looked for in the upper tenth of the scores
 
 
 def check_contamination(value: Any, *, owner: str = "MetaOD") -> Contamination:
@@ -30,30 +43,30 @@ def check_contamination(value: Any, *, owner: str = "MetaOD") -> Contamination:
     return _check_share(value, owner=owner, legal="'auto' or a number in the range (0, 0.5]")
 
 
-def estimated_share(scores: Scores) -> float:
-    """Estimate the share of outliers from a table's scores, shrunk towards the usual share.
+def automatic_share(scores: Scores) -> float:
+    """Return the share of rows to flag: those above a clear gap in the scores, else few.
 
-    The outliers of a detector that works are few and score far above the rest, beyond the mean
-    plus one standard deviation. That share, between 0.5 and 50 %, is averaged (geometrically) with
-    :data:`USUAL_SHARE`, because scores alone say little about how many outliers a table has.
-    Measured by ``research measure-threshold`` on 642 labelled datasets of 589 origins (no final
-    ones) with three averages as the default picks them: mean F1 .234 (with 10 %: .226; interval of
-    the difference +.006 to +.010), and .55 (.53) if the AP is over .5; the shares were wrong by a
-    factor of 2.22 on average (2.21). With single detectors it is no better than 10 %.
+    Scores do not tell how many outliers a table has: their distribution is the same with and
+    without the labelled outliers. So few rows are flagged where no gap says otherwise.
+    docs/selection.md has the comparison of rules.
+
+    Examples
+    --------
+    >>> automatic_share(np.arange(700.0)), automatic_share(np.append(np.arange(99.0), 400.0))
+    (0.01, 0.01)
+    >>> automatic_share(np.arange(1_000_000.0))
+    0.0001
     """
-    # dividing first keeps sums and squares of huge scores in range
-    largest = float(np.abs(scores).max(initial=0.0))
-    scaled = scores / largest if largest > 1e100 else scores
-    beyond = float(np.mean(scaled > scaled.mean() + scaled.std()))
-    return float(np.sqrt(USUAL_SHARE * np.clip(beyond, _FEWEST, _MOST)))
+    n_rows = len(scores)
+    n_above = clear_gap(scores)
+    return (n_above or min(FEW_ROWS, int(FEW_SHARE * n_rows))) / n_rows
 
 
 def clear_gap(scores: Scores) -> int | None:
-    """Return how many rows lie above a clear gap in the upper quarter of the scores, or None.
+    """Return how many rows lie above the lowest clear gap in the upper tenth, or None.
 
-    A gap is clear if the score falls by a quarter of its height above the median or more, and if
-    so large a gap is improbable in a smooth tail: if scores fall off exponentially, the k-th gap
-    times k has the same distribution for every k (Rényi).
+    A gap is clear if the score falls by a third of its height above the median or more; in small
+    tables by more, because chance makes wider gaps there: 1 / 3 + 1.5 / √rows.
 
     Examples
     --------
@@ -63,20 +76,14 @@ def clear_gap(scores: Scores) -> int | None:
     True
     """
     falling = np.sort(scores / max(1.0, float(np.abs(scores).max(initial=0.0))))[::-1]
-    n_gaps = len(falling) // 4
-    if n_gaps < 2:
+    n_gaps = min(max(2, len(falling) // _UPPER), len(falling) - 1)
+    if n_gaps < 1:
         return None
     gaps = falling[:n_gaps] - falling[1 : n_gaps + 1]
     heights = falling[:n_gaps] - np.median(falling)
-    spacings = gaps * np.arange(1, n_gaps + 1)
-    usual = (spacings.sum() - spacings) / (n_gaps - 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        falls = np.where(heights > 0, gaps / heights, 0.0)
-        ratios = np.where(gaps > 0, spacings / usual, 0.0)
-    # an exponential spacing over the mean of the others has an F distribution; Bonferroni
-    chances = n_gaps * (1 + ratios / (n_gaps - 1)) ** -(n_gaps - 1.0)
-    is_clear = (falls >= _CLEAR_FALL) & (chances <= _CHANCE)
-    return int(np.where(is_clear, falls, 0.0).argmax()) + 1 if is_clear.any() else None
+    clear_fall = _CLEAR_FALL + 1.5 / math.sqrt(len(falling))
+    is_clear = (gaps >= clear_fall * heights) & (gaps > _ROUNDING * heights[0])
+    return int(np.flatnonzero(is_clear)[-1]) + 1 if is_clear.any() else None
 
 
 def ties_note(n_flagged: int, n_rows: int, share: float) -> str | None:

@@ -238,7 +238,7 @@ function move() {
   $("flagged").textContent = `${counted(n, "row")} (${share} %) with a score above ${short(threshold)}.`
     + (is_estimated && n_flagged > n ? ` With the rows of wrong cells ${amount(n_flagged)} are flagged.` : "");
   $("gap").textContent = scores.gap == null
-    ? "There is no clear gap in the scores: choose how many rows to flag."
+    ? "There is no clear gap in the scores, so few rows are flagged at first: choose how many."
     : `There is a clear gap below the first ${counted(scores.gap, "row")}.`;
   $("threshold").setAttribute("aria-valuetext", `${counted(n, "row")} flagged`);
   $("reset").disabled = is_estimated && state.chosen === scores.chosen;
