@@ -3,12 +3,15 @@
 import math
 import re
 
+import numpy as np
 import pytest
 from made_costs import expected_cost
 from made_selecting import MODELS
 
+import metaod
+from metaod.detection import MetaOD
 from metaod.errors import BadParameter, UserError
-from metaod.models import Cost, ModelSpec, model_space
+from metaod.models import Cost, ModelSpec, model_space, register_family, unregister_family
 from metaod.options import Picking
 from metaod.selection._candidates import Candidates
 
@@ -153,3 +156,29 @@ def test_excluding_an_unknown_family_is_allowed():
     models = [ModelSpec("KNN"), ModelSpec("LOF")]
     found = Candidates.among(models, (100, 5), Picking(exclude=["ABOD", "LOF"]))
     assert list(found.costs) == [ModelSpec("KNN")]
+
+
+def test_a_family_that_no_learner_knows_can_be_named():
+    class Remote:
+        def __init__(self, power=1):
+            self.power = power
+
+        def fit(self, X, y=None):
+            self.decision_scores_ = (np.abs(X) ** self.power).sum(axis=1)
+            return self
+
+    register_family("Remote", Remote, {"power": (1, 2)})
+    try:
+        table = metaod.load_example()
+        selection = metaod.select(table, space="Remote")
+        assert list(selection.ranking["model"]) == ["Remote(power=1)", "Remote(power=2)"]
+        assert any("Remote" in str(warning) for warning in selection.trust.warnings)
+        assert selection.explain().usual is None
+        assert selection.to_json()
+        mixed = metaod.select(table, space=["Remote(power=2)", "KDE"])
+        assert mixed.best.detector == "KDE"
+        assert mixed.explain().usual is not None
+        assert mixed.ranking["model"].iloc[-1] == "Remote(power=2)"
+        assert MetaOD(space="Remote").fit(table).decision_scores_.shape == (600,)
+    finally:
+        unregister_family("Remote")

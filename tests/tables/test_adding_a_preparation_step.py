@@ -47,6 +47,13 @@ def step(monkeypatch):
     monkeypatch.setattr(_preparation, "Column", _columns.Column | Direction)
 
 
+def test_a_step_with_two_outputs_is_refused(monkeypatch):
+    monkeypatch.setattr(Direction, "output_names", lambda self: ("north", "east"))
+    frame = pd.DataFrame({"wind_deg": [1.0, 200.0, 300.0], "speed": [3.0, 2.0, 9.0]})
+    with pytest.raises(TypeError, match="one column of the matrix"):
+        metaod.Preparation().fit(frame)
+
+
 def test_the_column_is_encoded_saved_and_applied_to_later_rows():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"wind_deg": rng.uniform(0, 360, 40), "speed": rng.normal(size=40)})

@@ -84,6 +84,24 @@ def _names_of(spec: ModelSpec) -> set[str]:
     return {name for part in (spec, *spec.members) for name in (part.id, part.detector)}
 
 
+def new_models(space: Models | None, known: Sequence[ModelSpec]) -> list[ModelSpec]:
+    """Return the models that a space names of families that the learner does not know."""
+    items = [space] if space is None or isinstance(space, str | ModelSpec) else list(space)
+    families = {part.detector for spec in known for part in spec.members}
+    found: list[ModelSpec] = []
+    for item in items:
+        name = item.id if isinstance(item, ModelSpec) else str(item)
+        family = name.partition("(")[0].strip()
+        if family in families or family not in registered_families():
+            continue
+        if family == name:
+            found += model_space("all", detectors=name)
+        else:
+            with suppress(BadParameter):  # of text that is no id
+                found.append(ModelSpec.parse(name))
+    return list(dict.fromkeys(found))
+
+
 def _is_in(spec: ModelSpec, names: set[str]) -> bool:
     """Whether the model itself or all of its members are named."""
     return bool({spec.id, spec.detector} & names) or all(

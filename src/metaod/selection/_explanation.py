@@ -75,7 +75,7 @@ class Explanation:
         if self.is_fixed:
             lines = [*_WHY_FIXED]
         elif self.usual is None:
-            lines = ["No explanation: this learner has no historical tables."]
+            lines = ["No explanation: the learner has no history, or does not know the model."]
         elif self.pick == self.usual:
             lines = ["It is also the pick for a table with median meta-features."]
         else:
@@ -129,7 +129,7 @@ def explain_pick(
 ) -> Explanation:
     """Explain a pick for a table with meta-features `m` and `scores` of the models to pick from."""
     history, measure = artifact.history, artifact.measure or "performance"
-    if history is None:
+    if history is None or pick not in scores.index:
         return Explanation(pick, None, pd.DataFrame(), pd.DataFrame(), measure)
     ordinary = m.copy()
     ordinary[history.cleaning.kept] = history.cleaning.median

@@ -2,7 +2,7 @@
 
 import html
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from metaod import history, metafeatures
 from metaod.errors import BadParameter, Message, Setting, counted
 from metaod.models import SPACES, Matrix, ModelSpec, member_ids, model_space
 from metaod.options import Picking, takes
-from metaod.selection._candidates import Candidates
+from metaod.selection._candidates import Candidates, new_models
 from metaod.selection._committee import CommitteePick
 from metaod.selection._explanation import (
     MEASURE_TITLES,
@@ -111,7 +111,7 @@ class Selection:
         if self.features is None:
             none = pd.DataFrame()
             return Explanation(self._pick, self._pick, none, none, is_fixed=True)
-        scores = self.ranking.set_index("model")["score"]
+        scores = self.ranking.set_index("model")["score"].dropna()
         vector = self.artifact.vector(self.features)
         return explain_pick(self.artifact, vector, scores, self._pick, top=top)
 
@@ -226,16 +226,17 @@ def make_selection(
     scores = artifact.learner.predict(vector)
     shape = (int(prepared.X.shape[0]), int(prepared.X.shape[1]))
     specs = [ModelSpec.parse(name) for name in scores.index]
-    candidates = Candidates.among(specs, shape, picking, owner=owner)
+    new = new_models(picking.space, specs)
+    candidates = Candidates.among([*specs, *new], shape, picking, owner=owner)
     ids = [spec.id for spec in candidates.costs]
     distances = None if artifact.history is None else artifact.history.distances(vector)
-    estimates = _estimates(artifact, distances, scores, artifact.learner.best_model(scores[ids]))
+    estimates = _estimates(artifact, distances, scores, scores.reindex(ids).dropna())
     ranking = pd.DataFrame(
         {
             "model": ids,
-            **{name: values[ids].to_numpy() for name, values in estimates.items()},
+            **{name: values.reindex(ids).to_numpy() for name, values in estimates.items()},
             "seconds": [cost.seconds for cost in candidates.costs.values()],
-            "score": scores[ids].to_numpy(),
+            "score": scores.reindex(ids).to_numpy(),
         }
     ).sort_values(["score", "model"], ascending=[False, True], ignore_index=True)
     first = ranking.iloc[0]
@@ -244,7 +245,7 @@ def make_selection(
         artifact,
         distances,
         (float(first["predicted"]), float(first["low"]), float(first["high"])),
-        further_warnings=_warnings(picking.space, set(scores.index), float(first["seconds"])),
+        further_warnings=_warnings(picking.space, set(scores.index), float(first["seconds"]), new),
     )
     passed_over = candidates.passed_over
     return Selection(
@@ -272,8 +273,13 @@ def _prepared(X: Any, tracker: Tracker) -> PreparedTable:
     return prepare(X)
 
 
-def _warnings(space: Any, known: set[str], seconds: float) -> list[str | Message]:
+def _warnings(
+    space: Any, known: set[str], seconds: float, new: Sequence[ModelSpec] = ()
+) -> list[str | Message]:
     found: list[str | Message] = []
+    if new:
+        families = " and ".join(dict.fromkeys(spec.detector for spec in new))
+        found.append(f"the learner does not know {families}: its models come after all others")
     if isinstance(space, str) and space in SPACES:
         wanted = {spec.id for spec in model_space(space)}
         if not wanted <= known:
@@ -292,16 +298,20 @@ def _warnings(space: Any, known: set[str], seconds: float) -> list[str | Message
 
 
 def _estimates(
-    artifact: "Artifact", distances: Matrix | None, scores: "pd.Series[float]", pick: str
+    artifact: "Artifact",
+    distances: Matrix | None,
+    scores: "pd.Series[float]",
+    allowed: "pd.Series[float]",
 ) -> dict[str, "pd.Series[float]"]:
     """Return the predicted performance of every model, and the ends of its interval."""
     names = ("predicted", "low", "high")
     past, calibration = artifact.history, artifact.calibration
-    if past is None or calibration is None or distances is None:
+    if past is None or calibration is None or distances is None or allowed.empty:
         return dict.fromkeys(names, pd.Series(np.nan, index=scores.index))
     models = list(past.models)
     known = np.asarray(scores[models], dtype=np.float64)
-    found = calibration.predict(known, past.estimate(distances), pick=models.index(pick))
+    pick = models.index(artifact.learner.best_model(allowed))
+    found = calibration.predict(known, past.estimate(distances), pick=pick)
     return {
         name: pd.Series(values, index=models) for name, values in zip(names, found, strict=True)
     }

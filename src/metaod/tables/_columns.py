@@ -327,6 +327,18 @@ def _compared(column: Labels, categories: Sequence[str], dtype: Any) -> Encoded:
     return Encoded(gaps, n_unseen=n_unseen, notes=notes, labels=column)
 
 
+def n_outputs_of(column: FittedColumn) -> int:
+    """Return how many columns of the matrix a column becomes; refuse a class that writes several.
+
+    Reasons and combinations change single cells of the matrix.
+    """
+    n_outputs = len(column.output_names())
+    if n_outputs > 1:
+        what = f"{type(column).__name__} writes {n_outputs} columns for {column.name!r}"
+        raise TypeError(f"{what}: a column of a table can become one column of the matrix")
+    return n_outputs
+
+
 def name_outputs(columns: Sequence[Column]) -> list[Column]:
     """Give every output a unique name; columns that keep their name come first."""
     taken = {column.name for column in columns}

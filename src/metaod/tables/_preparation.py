@@ -15,7 +15,14 @@ from metaod.errors import BadColumn, BadParameter, Message, Setting, UserError, 
 from metaod.options import Names
 from metaod.tables._column_types import ColumnTyper
 from metaod.tables._column_values import Cells
-from metaod.tables._columns import Column, Encoded, fit_column, leave_out, name_outputs
+from metaod.tables._columns import (
+    Column,
+    Encoded,
+    fit_column,
+    leave_out,
+    n_outputs_of,
+    name_outputs,
+)
 from metaod.tables._misfits import misfits_error
 from metaod.tables._notations import ERROR_WORDS, MISSING_WORDS
 from metaod.tables._record import (
@@ -165,7 +172,7 @@ class Preparation:
             for name in rows.frame.columns
         ]
         rows, _ = _as_fitted(fitted, rows)
-        n_outputs = sum(len(column.output_names()) for column in fitted)
+        n_outputs = sum(n_outputs_of(column) for column in fitted)
         self._check_bytes(len(rows), n_outputs, rows.source)
         columns, pairs = find_evidence(fitted, rows, roles)
         columns = name_outputs(columns)
