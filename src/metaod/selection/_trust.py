@@ -74,7 +74,7 @@ class Trust:
     def summary(self) -> str:
         """Describe the figures, without the warnings."""
         if not self.is_calibrated:
-            return "No confidence estimate: the learner has no calibration, or does not know the pick."
+            return "No confidence estimate: the learner is not calibrated for this pick."
         if self.is_fixed:
             return (
                 f"Mean performance on the historical tables: {self.predicted:.2f} "
