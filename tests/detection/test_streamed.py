@@ -193,8 +193,8 @@ def test_a_word_among_the_numbers_is_noted(tmp_path):
     frame.to_csv(tmp_path / "t.csv", index=False)
     found = detect_file(tmp_path / "t.csv", tmp_path / "s.csv", sample_rows=50)
     assert 1500 not in found.stream.rows
-    [note] = [note for note in found.notes if "no number" in str(note)]
-    assert "first in row 1,501: 'broken'" in str(note)
+    [note] = [note for note in found.notes if getattr(note, "code", "") == "bad-values-finding"]
+    assert (note.values["row"], note.values["shown"]) == (1501, "'broken'")
     written = pd.read_csv(tmp_path / "s.csv", dtype=str)
     assert written["c"][1500] == "broken"
     assert found.record.columns[2].n_missing == 1

@@ -262,10 +262,13 @@ def _scored_stream(
         # a saved pick flags as the stream does
         model._set_scores(replace(model.fitted_, threshold=threshold))  # noqa: SLF001 - one room
     stream.check_unchanged()
-    used = frozenset(column.name for column in record.columns if column.is_used)
     own = model.fitted_.notes if is_new else _earlier_notes(model)
     notes: tuple[str | Message, ...] = table_notes(record, fitted=is_new)
-    notes = (*notes, *own, *stream.misfits(used))
+    counted = stream.misfits()
+    notes, table = (*notes, *own, *counted), stream.sample
+    if counted:  # the sample's notes count its rows alone
+        kept = [note for note in table.warnings if note.code != counted[0].code]
+        table = replace(table, warnings=tuple(kept))
     if not stream.covers_all:
         sampled = (
             "The file was read in chunks; types of columns, preparation and pick are those of a "
@@ -278,7 +281,7 @@ def _scored_stream(
         notes = (*notes, f"{wrong.n_findings:,} cells are probably wrong; {listed}.")
     return Detection(
         model,
-        stream.sample,
+        table,
         scores,
         threshold,
         record,

@@ -18,7 +18,7 @@ import pandas as pd
 
 from metaod.errors import Message, Setting, listed
 from metaod.options import BadValues
-from metaod.tables._misfits import Misfits, are_most, misfits_error
+from metaod.tables._misfits import Misfits, are_most, misfit_notes, misfits_error
 from metaod.tables._notations import (
     CODE,
     DATE,
@@ -180,8 +180,8 @@ class ColumnTyper:
                 cells=f"{words.total():,} cells were" if words.total() > 1 else "1 cell was",
                 shown=", ".join(shown + (["..."] if len(words) > _MOST_WORDS else [])),
             )
-        for name, found in self.misfits.items():
-            self.warnings.append(found.handled(name, self.bad_values))
+        counts = {name: own.count for name, own in self.misfits.items()}
+        self.warnings += misfit_notes(counts, self.bad_values)
         by_notation: dict[Notation, list[str]] = {}
         for name, item in self.written.items():
             if name in self._rivals:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from metaod.errors import BadColumn, BadFile, Message, Setting, UserError, counted
+from metaod.errors import BadColumn, BadFile, Message, Setting, UserError, listed
 from metaod.options import BadValues
 from metaod.tables._notations import OTHER_NOTATION, shorten
 from metaod.tables._objects import Labels
@@ -110,11 +110,35 @@ class Misfits:
             return f"{values} {are} {numbers} in another notation than {alike}"
         return f"{values} {are} not {a}{self.what[:-1] if a else self.what}, as {alike}"
 
-    def handled(self, column: str, as_what: BadValues) -> Message:
+    @property
+    def count(self) -> "MisfitCount":
+        """How many there are, and the first ones."""
+        count = MisfitCount(self.what)
+        count.add(self, 0)
+        return count
+
+
+@dataclass
+class MisfitCount:
+    """Counts the misfits of a column, also of one that is read in chunks."""
+
+    what: str
+    n_cells: int = 0
+    first_row: int = 0
+    texts: dict[str, None] = field(default_factory=dict)  # the first ones, in their order
+
+    def add(self, found: Misfits, first_row: int) -> None:
+        """Count the cells of rows that begin at this row."""
+        if self.n_cells == 0:
+            self.first_row = first_row + int(found.rows[0])
+        self.n_cells += len(found.rows)
+        self.texts.update(dict.fromkeys(found.texts))
+        self.texts = dict.fromkeys(list(self.texts)[: _MOST_VALUES + 1])
+
+    def note(self, column: str, as_what: BadValues) -> Message:
         """Describe what became of the values: missing ones, or the column text."""
-        n_cells = len(self.rows)
-        is_one = n_cells == 1
-        values = f"{n_cells:,} values that are not {self.what}"
+        is_one = self.n_cells == 1
+        values = f"{self.n_cells:,} values that are not {self.what}"
         if is_one:
             values = f"1 value that is not a {self.what[:-1]}"
         if as_what == "text":
@@ -123,24 +147,37 @@ class Misfits:
             template = f"column {{column!r}}: {{values}} {'was' if is_one else 'were'} taken as "
             listed = "is listed as a finding" if is_one else "are listed as findings"
             template += f"missing and {listed}" if as_what == "finding" else "missing"
-            template += ": {shown}"
-        texts = list(dict.fromkeys(self.texts))
+            template += ", first in row {row:,}: {shown}"
+        shown = [repr(shorten(text)) for text in self.texts]
         return Message(
             f"bad-values-{as_what}",
             template,
             column=column,
             values=values,
-            shown=_listed_texts(texts[:_MOST_VALUES], len(texts)),
+            row=self.first_row + 1,
+            shown=", ".join([*shown[:_MOST_VALUES], *(["..."] if shown[_MOST_VALUES:] else [])]),
         )
+
+
+def misfit_notes(found: Mapping[str, MisfitCount], as_what: BadValues) -> list[Message]:
+    """Describe what became of misfits: of each column, or of all if they are many."""
+    if len(found) <= _MOST_COLUMNS:
+        return [own.note(name, as_what) for name, own in found.items()]
+    became = {"text": "these are taken as text", "missing": "these values were taken as missing"}
+    became["finding"] = f"{became['missing']} and are listed as findings"
+    note = Message(
+        f"bad-values-{as_what}",
+        "columns {columns} hold {n_values:,} values that are not what their other values are: "
+        "{became}",
+        columns=listed(list(found)),
+        n_values=sum(own.n_cells for own in found.values()),
+        became=became[as_what],
+    )
+    return [note]
 
 
 def _is_other_number(text: str) -> bool:
     return OTHER_NOTATION.fullmatch(text.strip()) is not None
-
-
-def _listed_texts(texts: Sequence[str], n_all: int) -> str:
-    more = ", ..." if n_all > len(texts) else ""
-    return ", ".join(repr(shorten(text)) for text in texts) + more
 
 
 def misfits_error(
@@ -189,41 +226,6 @@ def misfits_error(
     if source is None:
         return UserError(what, remedy=remedy)
     return BadFile(source, what, remedy=remedy)
-
-
-@dataclass
-class LateMisfits:
-    """Cells of a column in chunks that do not fit the notation that the sample has."""
-
-    column: str
-    what: str
-    n_cells: int = 0
-    first_row: int = 0
-    texts: dict[str, None] = field(default_factory=dict)  # the first ones, in their order
-
-    def add(self, found: Misfits, first_row: int) -> None:
-        """Count the cells of a chunk that begins at this row."""
-        if self.n_cells == 0:
-            self.first_row = first_row + int(found.rows[0])
-        self.n_cells += len(found.rows)
-        self.texts.update(dict.fromkeys(found.texts))
-        self.texts = dict.fromkeys(list(self.texts)[:_MOST_VALUES])
-
-    def note(self) -> Message:
-        """Say what became of them."""
-        return Message(
-            "late-bad-values",
-            "Column {column!r}: {values} no {what} {were} taken as missing, first in row "
-            "{row:,}: {shown} ({text} reads the column as text; {error} refuses such a file).",
-            column=self.column,
-            values=f"{counted(self.n_cells, 'value')} that {'is' if self.n_cells == 1 else 'are'}",
-            what=self.what.removesuffix("s"),
-            were="was" if self.n_cells == 1 else "were",
-            row=self.first_row + 1,
-            shown=_listed_texts(list(self.texts), self.n_cells),
-            text=Setting("text", self.column),
-            error=Setting("bad_values", "error"),
-        )
 
 
 def late_error(

@@ -23,7 +23,7 @@ from metaod.tables._columns import (
     n_outputs_of,
     name_outputs,
 )
-from metaod.tables._misfits import misfits_error
+from metaod.tables._misfits import misfit_notes, misfits_error
 from metaod.tables._notations import ERROR_WORDS, MISSING_WORDS
 from metaod.tables._record import (
     UNUSED_DATES,
@@ -199,7 +199,8 @@ class Preparation:
         known = {column.name for column in self.columns_}
         unknown = sorted(set(rows.frame.columns) - known)
         messages = [_unknown_note(unknown)] if unknown else []
-        messages += [own.handled(name, "finding") for name, own in rows.misfits.items()]
+        counts = {name: own.count for name, own in rows.misfits.items()}
+        messages += misfit_notes(counts, "finding")
         messages += [_column_note(name, note) for name, note in notes.items()]
         gaps = np.zeros(len(rows))
         paired = {name for pair in self.pairs_ for name in (pair.category, pair.number)}

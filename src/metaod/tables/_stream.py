@@ -20,7 +20,7 @@ from metaod.errors import BadFile, Message, Setting, UserError
 from metaod.options import BadValues, Reading
 from metaod.tables._column_types import Written, in_seconds, mask_missing, may_be_text
 from metaod.tables._footers import find_footer
-from metaod.tables._misfits import LateMisfits, Misfits, late_error
+from metaod.tables._misfits import MisfitCount, Misfits, late_error, misfit_notes
 from metaod.tables._notations import (
     ERROR_WORDS,
     MISSING_WORDS,
@@ -129,7 +129,7 @@ class TableStream:
     def __init__(self, chunks: Chunks, options: Reading, late: BadValues) -> None:
         self.file, self._options, self._late = chunks, options, late
         self.source, self.names = chunks.source, chunks.names
-        self.misfits_by_column: dict[str, LateMisfits] = {}
+        self._counts: dict[str, MisfitCount] = {}
 
     @property
     def raw(self) -> Any:
@@ -172,8 +172,12 @@ class TableStream:
     def chunks(self, columns: Sequence[str] | None = None) -> Iterator[Table]:
         """Yield all rows, in chunks; all columns or those that are named."""
         only = columns if self._late in ("finding", "missing") else None
+        self._counts = {}
         for first, frame in self.file.frames(only):
-            yield self._table_of(frame, first)
+            table = self._table_of(frame, first)
+            for name, found in table.misfits.items():
+                self._counts.setdefault(name, MisfitCount(found.what)).add(found, first)
+            yield replace(table, misfits=table.misfits if self._late == "finding" else {})
         self.check_unchanged()
 
     def cells(self, rows: RowNumbers | None = None) -> Iterator[tuple[int, Any]]:
@@ -187,6 +191,7 @@ class TableStream:
         self.check_unchanged()
         order = np.argsort(rows, kind="stable")
         table = self._table_of(self.file.picked(rows[order]), 0)
+        table = replace(table, misfits=table.misfits if self._late == "finding" else {})
         self.check_unchanged()
         if isinstance(table.frame.index, pd.RangeIndex):
             start, step = self.file.index
@@ -198,9 +203,9 @@ class TableStream:
         """Whether the sample holds all rows."""
         return len(self.rows) == self.n_rows
 
-    def misfits(self, used: frozenset[str]) -> list[Message]:
-        """Describe the values of used columns that did not fit the types that the sample has."""
-        return [own.note() for name, own in self.misfits_by_column.items() if name in used]
+    def misfits(self) -> list[Message]:
+        """Describe the values that did not fit their columns, after a pass over all chunks."""
+        return misfit_notes(self._counts, self._late)
 
     def check_unchanged(self) -> None:
         """Refuse a file that was changed since it was opened: its rows are no longer those."""
@@ -275,13 +280,10 @@ class TableStream:
             written[name] = Written(labels, notation)
         if not fits.all():
             kept = labels.kept(fits)
-            found = Misfits.of(labels, kept, notation.what)
-            misfits |= {name: found} if self._late == "finding" else {}
+            found = misfits[name] = Misfits.of(labels, kept, notation.what)
             if self._late in ("text", "error"):
                 as_text = self._late == "text"
                 raise late_error(name, found, first_row, self.source.name, as_text=as_text)
-            known = self.misfits_by_column.setdefault(name, LateMisfits(name, notation.what))
-            known.add(found, first_row)
             labels, values = kept, values[fits]
         return in_seconds(series_of(labels, values)).set_axis(column.index)
 
