@@ -2,13 +2,14 @@
 
 import csv
 import io
+from functools import cache
 
 import numpy as np
 import pandas as pd
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from metaod.tables import Preparation, read_table
+from metaod.tables import Preparation, read_table, stream_table
 
 N = 40
 ROWS = np.arange(N)
@@ -76,7 +77,7 @@ def assert_only_the_cell_differs(table, usual, place, stray):
         assert pd.isna(table.frame[column].iloc[row])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(PLACES, STRAYS, st.sampled_from([from_csv, from_memory, from_frame]))
 def test_a_stray_cell_changes_nothing_else(place, stray, source):
     assume(stray)
@@ -92,3 +93,100 @@ def test_notations_of_quantities_give_their_numbers_in_every_matrix():
         X = preparation.transform(table).X
         for name in ("money", "share", "whole", "real"):
             np.testing.assert_array_equal(X[:, preparation.names_.index(name)], read.frame[name])
+
+
+@cache
+def fitted():
+    usual = from_csv(COLUMNS)
+    return usual, Preparation(time=["day", "date"]).fit(usual)
+
+
+def late(place, stray, n_rows=3):
+    """Return later rows, of which one has the stray cell."""
+    rows = [(place[1] + step) % N for step in range(n_rows)]
+    columns = {name: [cells[row] for row in rows] for name, cells in COLUMNS.items()}
+    columns[place[0]][1 % n_rows] = stray
+    return rows, columns
+
+
+@settings(deadline=None, max_examples=30)
+@given(PLACES, STRAYS, st.sampled_from([from_csv, pd.DataFrame]), st.integers(1, 4))
+def test_later_rows_are_read_as_the_first_table(place, stray, source, n_rows):
+    assume(stray)
+    usual, preparation = fitted()
+    rows, columns = late(place, stray, n_rows)
+    table = preparation.read(source(columns))
+    assert kinds(table.frame) == kinds(usual.frame)
+    preparation.transform(source(columns))
+    assert set(table.misfits) <= {place[0]}
+    for own in table.misfits.values():
+        assert own.rows.tolist() == [1 % n_rows]
+        # of a few rows, 1.50 may be read as a number before it is no date
+        assert own.texts == [stray] or float(own.texts[0]) == float(stray)
+        assert pd.isna(table.frame[place[0]].iloc[1 % n_rows])
+    for step, row in enumerate(rows):
+        for name in set(COLUMNS) - {place[0]}:
+            assert table.frame[name].iloc[step] == usual.frame[name].iloc[row]
+
+
+@settings(deadline=None, max_examples=30)
+@given(PLACES, STRAYS, st.sampled_from([from_csv, from_memory]))
+def test_findings_and_missing_values_give_the_same_frame(place, stray, source):
+    assume(stray)
+    finding, missing = (
+        source(changed(place, stray), bad_values=mode) for mode in (None, "missing")
+    )
+    pd.testing.assert_frame_equal(finding.frame, missing.frame)
+    assert not missing.misfits
+    assert [note.code for note in finding.warnings].count("bad-values-finding") == len(
+        finding.misfits
+    )
+
+
+@settings(deadline=None, max_examples=10)
+@given(st.lists(st.tuples(PLACES, STRAYS), min_size=1, max_size=4), st.integers(3, 90))
+def test_chunks_have_the_misfits_of_the_table(tmp_path_factory, strays, chunk_rows):
+    columns = {name: cells * 3 for name, cells in COLUMNS.items()}
+    for (column, row), stray in strays:  # rows that are in the last third
+        columns[column][2 * N + row] = stray or "x"
+    path = tmp_path_factory.mktemp("chunks") / "t.csv"
+    path.write_text(as_csv(columns), newline="")
+    at_once = read_table(path)
+    stream = stream_table(path)
+    stream.file.chunk_rows = chunk_rows
+    stream.draw(10**6, seed=0)
+    found, first = {}, 0
+    for chunk in stream.chunks():
+        for name, own in chunk.misfits.items():
+            found.setdefault(name, []).extend(zip(own.rows + first, own.texts, strict=True))
+        first += chunk.n_rows
+    expected = {
+        name: list(zip(own.rows, own.texts, strict=True)) for name, own in at_once.misfits.items()
+    }
+    assert found == expected
+    rows = np.array([*range(3 * N)][::-7])
+    taken, own = stream.take(rows).misfits, at_once.take(rows).misfits
+    assert {name: (item.rows.tolist(), item.texts) for name, item in taken.items()} == {
+        name: (item.rows.tolist(), item.texts) for name, item in own.items()
+    }
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.lists(st.integers(0, N - 1), max_size=20), st.data())
+def test_rows_that_are_taken_keep_their_misfits(rows, data):
+    wrong = data.draw(st.lists(st.integers(0, N - 1), min_size=1, max_size=5, unique=True))
+    columns = COLUMNS
+    for row in wrong:
+        columns = {
+            **columns,
+            "real": [*columns["real"][:row], f"x{row}", *columns["real"][row + 1 :]],
+        }
+    taken = from_memory(columns).take(np.array(rows, dtype=np.intp))
+    expected = {place: f"x{row}" for place, row in enumerate(rows) if row in wrong}
+    found = taken.misfits.get("real")
+    assert ({} if found is None else dict(zip(found.rows, found.texts, strict=True))) == expected
+    given_cells = taken.given()["real"].tolist()
+    assert {place: given_cells[place] for place in expected} == expected
+    assert [taken.text("real", place) for place in range(len(rows))] == [
+        expected.get(place, "") for place in range(len(rows))
+    ]

@@ -131,7 +131,7 @@ def _name(cell: "RowCell") -> str:
 
 
 def _value(cell: "RowCell") -> str:
-    return "missing" if cell.value is None else shown_cell(cell.value, cell.text)
+    return shown_cell(cell.value, cell.text) or "missing"
 
 
 def _width(texts: Iterable[str]) -> int:

@@ -122,6 +122,7 @@ def _reporting(progress: OnProgress | None, **changes: Any) -> OnProgress | None
 
 def _applied(model: MetaOD, table: Table, tracker: Tracker) -> Detection:
     """Score the rows of a table with a pick that was fitted to another one."""
+    table = _as_fitted(model, table)
     tracker.stage("prepare")
     prepared = model.preparation_.transform(table)
     wrong = None
@@ -134,6 +135,17 @@ def _applied(model: MetaOD, table: Table, tracker: Tracker) -> Detection:
         model, table, scores, model.threshold_, prepared.record, False, notes, wrong=wrong
     )
     return _measured(found, prepared.X)
+
+
+def _as_fitted(model: MetaOD, table: Table) -> Table:
+    """Leave out notes on columns of which the rows do not tell the type: the pick knows it."""
+    known = {column.name for column in model.preparation_.columns_ if column.kind is not None}
+    kept = [
+        note
+        for note in table.warnings
+        if note.code != "mixed-column" or note.values["column"] not in known
+    ]
+    return replace(table, warnings=tuple(kept))
 
 
 def _earlier_notes(model: MetaOD) -> list[str]:
@@ -265,7 +277,8 @@ def _scored_stream(
     own = model.fitted_.notes if is_new else _earlier_notes(model)
     notes: tuple[str | Message, ...] = table_notes(record, fitted=is_new)
     counted = stream.misfits()
-    notes, table = (*notes, *own, *counted), stream.sample
+    notes = (*notes, *own, *counted)
+    table = stream.sample if is_new else _as_fitted(model, stream.sample)
     if counted:  # the sample's notes count its rows alone
         kept = [note for note in table.warnings if note.code != counted[0].code]
         table = replace(table, warnings=tuple(kept))

@@ -235,7 +235,7 @@ class Detection:
         """Return the user's cells of some rows or all, as an Arrow table or a frame."""
         if self.table.original is not None:
             return self.table.original.read_numbers(places)
-        frame = self.table.frame
+        frame = self.table.given()
         cells = frame if self.table.label is None else frame.assign(label=self.table.label)
         return cells if places is None else cells.iloc[places]
 

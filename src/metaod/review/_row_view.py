@@ -85,7 +85,7 @@ class RowView:
         self._values: Callable[[str], pd.Series[Any]] = lambda name: frame.iloc[:, places[name]]
         self._records = {column.name: column for column in record.columns}
         self._n_rows = len(frame)
-        self._written = table.written
+        self._text = table.text
         self._profiles: dict[str, _Column | None] = {}
 
     def cells(self, row: int) -> list[RowCell]:
@@ -136,13 +136,6 @@ class RowView:
         view = cls(Table(pd.DataFrame(index=range(len(X)))), preparation.record_)
         view._names, view._values = list(columns), values
         return view
-
-    def _text(self, name: str, row: int) -> str:
-        if name not in self._written:
-            return ""
-        labels = self._written[name].labels
-        code = labels.codes[row]
-        return labels.texts[code] if code >= 0 else ""
 
     def _profile(self, name: str) -> _Column | None:
         if name not in self._profiles:

@@ -151,7 +151,8 @@ class Cells:
             values = _stamps(days_in_numbers(column.values))
             fits = ~np.isnat(values)
         rows = np.flatnonzero(~fits & ~is_gap)
-        texts = [text_of(value).removesuffix(" 00:00:00") for value in self.series.iloc[rows]]
+        shown = self.as_text().series.iloc[rows]
+        texts = [text_of(value).removesuffix(" 00:00:00") for value in shown]
         n_values = len(is_gap) - int(is_gap.sum())
         known = [] if self.misfits is None else [self.misfits]
         misfits = Misfits.merged([*known, Misfits(rows, texts, Plain(kind).what, n_values)])

@@ -66,6 +66,12 @@ class Misfits:
         texts = [self.texts[place] for place in found[kept].tolist()]
         return replace(self, rows=kept, texts=texts)
 
+    def text(self, row: int) -> str:
+        """Return the text of a cell; empty if it is none of these."""
+        place = int(np.searchsorted(self.rows, row))
+        is_here = place < len(self.rows) and self.rows[place] == row
+        return self.texts[place] if is_here else ""
+
     @property
     def are_few(self) -> bool:
         """Whether the column is mostly what it is read as."""

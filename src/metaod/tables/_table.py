@@ -224,6 +224,23 @@ class Table:
             self, frame=frame, label=label, original=None, written=written, misfits=misfits
         )
 
+    def text(self, column: str, row: int) -> str:
+        """Return a cell as written, if it was read in a notation or is a misfit; else nothing."""
+        if column in self.written:
+            labels = self.written[column].labels
+            code = labels.codes[row]
+            return labels.texts[code] if code >= 0 else ""
+        return self.misfits[column].text(row) if column in self.misfits else ""
+
+    def given(self) -> pd.DataFrame:
+        """Return the frame with the texts of misfits in their cells."""
+        frame = self.frame.copy(deep=False)
+        for name, own in self.misfits.items():
+            values = frame[name].astype(object)
+            values.iloc[own.rows] = own.texts
+            frame[name] = values
+        return frame
+
     def checked_label(self) -> npt.NDArray[np.int8]:
         """Return the label, which must have outliers and inliers."""
         if self.label is None:

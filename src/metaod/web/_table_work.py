@@ -245,7 +245,7 @@ class TableWork:
         return [
             {
                 "name": cell.name,
-                "value": None if cell.value is None else cut(cell_text(cell.value, cell.text)),
+                "value": cut(cell_text(cell.value, cell.text)) or None,
                 "usual": cell.usual,
                 "sets_apart": cell.sets_apart,
                 "is_unusual": cell.is_unusual,
@@ -265,7 +265,7 @@ class TableWork:
         unusual = []
         for cell in self._view.cells(place)[:2]:
             if cell.is_unusual:
-                value = "missing" if cell.value is None else cell_text(cell.value, cell.text)
+                value = cell_text(cell.value, cell.text) or "missing"
                 unusual.append(cut(f"{shown(cell.name, _LONGEST_NAME)} {value}"))
         answers = self._reviewed().answers
         return {
