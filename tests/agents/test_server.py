@@ -93,20 +93,20 @@ def test_findings_are_listed_with_the_detection_and_by_pages(client, places):
     dirty.to_csv(places / "tables" / "dirty.csv", index=False)
     found = client.good("detect_outliers", path="dirty.csv", show=1)
     (places / "tables" / "dirty.csv").unlink()
-    session, groups = found["session"], found["findings"]
+    session, groups = found["session"], found["wrong"]["groups"]
     assert len(groups) == 1
     assert found["n_groups_left_out"] >= 1
     rest = client.good("list_findings", session=session, offset=1, show=50)
     assert rest["n_groups_left_out"] == 0
-    cells = {(own["row"], own["column"]): own for own in cells_of(groups + rest["findings"])}
+    cells = {(own["row"], own["column"]): own for own in cells_of(groups + rest["wrong"]["groups"])}
     assert {(9, "a"), (10, "c")} <= cells.keys()
     assert 0.5 <= cells[9, "a"]["score"] <= 1
-    assert cells[9, "a"]["sentence"].startswith("a 77777")
+    assert (cells[9, "a"]["value"], cells[9, "a"]["names"]) == ("77777", ["A0008"])
     client.good("close_session", session=session)
 
 
 def cells_of(groups):
-    return [own for group in groups for own in group["findings"]]
+    return [own for group in groups for own in group["cells"]]
 
 
 def test_rows_are_listed_and_explained(client, session):

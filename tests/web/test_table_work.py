@@ -14,6 +14,7 @@ import pytest
 from made_findings import made_findings
 from made_server import made_csv
 
+from metaod.detection import read_corrections
 from metaod.errors import UserError
 from metaod.tables import read_table
 from metaod.web import Limits
@@ -192,6 +193,33 @@ def test_findings_are_answered_and_the_answers_survive_the_process(work_on):
     again._close_review()
     other = scored(work_on(made_csv()), {"na": ["violet"]})  # rows may be others
     assert other._judgements == ({}, {})
+
+
+def test_accepted_corrections_are_written_alone_with_a_log_and_for_the_command_line(work_on):
+    work = with_findings(scored(work_on(made_csv(), "my items.csv")))
+    with pytest.raises(Problem) as caught:
+        work.write_corrected()
+    assert caught.value.code == "no-correction"
+    work.judge(31, "weight", "wrong")
+    work.judge(4, "size", "wrong", correction="1.5")
+    work.judge(5, "size", "wrong")  # a code: the cell gets empty
+    work.judge(6, "size", "right")
+    written = work.write_corrected()
+    assert written["name"] == "my items-corrected.csv"
+    before, after = made_csv().split(b"\n"), Path(written["file"]).read_bytes().split(b"\n")
+    changed = [
+        row for row, lines in enumerate(zip(before, after, strict=True)) if len(set(lines)) > 1
+    ]
+    assert changed == [4, 5, 31]
+    assert (after[5].split(b",")[1], after[31].split(b",")[2]) == (b"", b"12")
+    log = work.write_corrected(log=True)
+    assert log["name"] == "my items-corrected.csv.log.csv"
+    assert Path(log["file"]).read_text().splitlines()[1:] == [
+        "4,size,13.5,1.5", "5,size,14.5,", "31,weight,106,12"
+    ]  # fmt: skip
+    accepted = read_corrections(work.write_cells()["file"])
+    assert {(own.row, own.column): own.text for own in accepted} == work._judgements[1]
+    assert not list(Path().glob("*corrected*"))
 
 
 def test_findings_that_are_not_there_cannot_be_answered(work_on):

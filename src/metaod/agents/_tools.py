@@ -13,6 +13,7 @@ from metaod.detection import (
     Detection,
     ReviewSession,
     check_target,
+    describe_findings,
     detect,
     output_path,
     write_scored,
@@ -22,7 +23,6 @@ from metaod.options import Columns, Picking, Reading
 from metaod.review import ANSWERS, TableMarks
 from metaod.selection import OnProgress, ProgressReport, select
 from metaod.tables import Roles, Table, prepare, read_table
-from metaod.wrong_cells import FindingGroup
 
 _MEMORY_PER_BYTE, _LEAST_MEMORY = 20, 2**27
 _MOST_SESSIONS = 8
@@ -138,22 +138,16 @@ class Tools:
         self._sessions[name] = Session(path, found, columns["id"] or ())
         plain = found.outline()
         shown = {kind: _notes(plain[kind]) for kind in ("warnings", "notes")}
-        findings = self.list_findings(progress, name, 0, show)
-        return {
-            "path": path,
-            **plain,
-            **shown,
-            **findings,
-            **self.list_rows(progress, name, 0, show),
-        }
+        listed = self.list_findings(progress, name, 0, show) | self.list_rows(
+            progress, name, 0, show
+        )
+        return {"path": path, **plain, **shown, **listed}
 
     def list_findings(self, _: OnProgress, session: str, offset: int, show: int) -> Document:
         """List a part of the findings, in groups."""
-        wrong = self._session(session).found.wrong
-        groups = () if wrong is None else wrong.groups()
-        shown = [_group(own) for own in groups[offset : offset + show]]
-        n_left_out = max(0, len(groups) - offset - len(shown))
-        return _in(session, findings=shown, n_groups_left_out=n_left_out)
+        found = describe_findings(self._session(session).found, groups=slice(offset, offset + show))
+        n_left_out = max(0, found["n_groups"] - offset - show) if found else 0
+        return _in(session, wrong=_small(found), n_groups_left_out=n_left_out)
 
     def list_rows(self, progress: OnProgress, session: str, offset: int, show: int) -> Document:
         """List a part of the ranking."""
@@ -286,14 +280,6 @@ def _notes(texts: Iterable[Any]) -> list[str]:
     shown = [clipped(text, _LONGEST_NOTE) for text in different[:_MOST_NOTES]]
     n_more = len(different) - len(shown)
     return [*shown, f"... and {n_more} more"] if n_more else shown
-
-
-def _group(found: FindingGroup) -> Document:
-    """Describe a group of findings, and the first of them."""
-    plain = found.to_dict()
-    cells = plain["findings"]
-    small: Document = _small({**plain, "n_findings": len(cells), "findings": cells[:_MOST_CELLS]})
-    return small
 
 
 def _in(session: str, **document: Any) -> Document:

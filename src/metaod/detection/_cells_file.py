@@ -1,6 +1,7 @@
 """The file of findings: it is written, a person accepts some of them, and it is read again."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -14,6 +15,7 @@ from metaod.detection._result import Detection
 from metaod.detection._writing import output_path, replace_file
 from metaod.errors import BadColumn, BadFile
 from metaod.tables import read_table
+from metaod.wrong_cells import Finding
 
 CELLS_ENDINGS = (".csv", ".xlsx", ".parquet", ".json")
 """Endings of files of findings."""
@@ -49,32 +51,42 @@ class Correction:
     before: str | None = None
 
 
-def write_cells(found: Detection, path: "str | PathLike[str]") -> None:
+def write_cells(
+    found: Detection,
+    path: "str | PathLike[str]",
+    corrections: Mapping[tuple[int, str], str] | None = None,
+) -> None:
     """Write all findings to a file: CSV, a workbook, Parquet or JSON.
 
     Each has its row, counted from 1, its column, its value as the file has it, what was expected,
     and a suggested value. A person writes yes in the column ``accept``, and may change
-    ``suggestion``: see :func:`read_corrections`.
+    ``suggestion``: see :func:`read_corrections`. Corrections that are given, by row, counted from
+    0, and column, are accepted already.
     """
     target = output_path(path, owner="write_cells", name="path", endings=CELLS_ENDINGS)
     findings = () if found.wrong is None else found.wrong.findings()
     rows = sorted({own.row for own in findings})
     texts = found.texts(np.array(rows, dtype=np.intp))
     places = dict(zip(rows, range(len(rows)), strict=True))
-    raw = None if found.table.original is None else found.table.original.raw
-    decimal = "." if raw is None else raw.decimal
+    accepted = corrections or {}
     cells = []
     for own in findings:
-        value = suggestion_text(own.value, decimal)
+        value = suggestion_text(own.value, found.decimal)
         if own.column in texts:
             value = texts[own.column][places[own.row]]
-        suggestion = EMPTY if own.kind == "code" else suggestion_text(own.suggestion, decimal)
-        score = round(own.score, 4)
-        known = own.row + 1, own.column, value, suggestion
-        cells.append((*known, "", own.expected, own.why, own.kind, score))
+        correct = accepted.get((own.row, own.column))
+        text = suggested(own, found.decimal) if correct is None else correct
+        suggestion = "" if text is None else text or EMPTY
+        known = own.row + 1, own.column, value, suggestion, "" if correct is None else "yes"
+        cells.append((*known, own.expected, own.why, own.kind, round(own.score, 4)))
     frame = pd.DataFrame(cells, columns=list(_NAMES))
     write = formats.WRITERS.get(target.suffix.lower(), formats.write_csv)
     replace_file(target, lambda stream: write([frame], stream))
+
+
+def suggested(finding: Finding, decimal: str = ".") -> str | None:
+    """Return what a cell should hold, as a file with this decimal mark has it; None if unknown."""
+    return "" if finding.kind == "code" else suggestion_text(finding.suggestion, decimal) or None
 
 
 def suggestion_text(value: Any, decimal: str = ".") -> str:

@@ -5,11 +5,11 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from metaod.detection._cells_file import suggested
 from metaod.detection._estimator import Review
 from metaod.detection._result import Detection
 from metaod.errors import UserError
 from metaod.review import TableMarks
-from metaod.tables import cell_text
 from metaod.wrong_cells import Finding, group
 
 Answers = dict[int, bool | None]  # by row, counted from 0
@@ -107,8 +107,7 @@ class ReviewSession:
         """
         cells = []
         for own in findings:
-            suggested = None if own.suggestion is None else cell_text(own.suggestion)
-            text = suggested if correction is None else correction
+            text = suggested(own, self.first.decimal) if correction is None else correction
             cells.append((own.row, own.column, text if is_wrong else None))
         new = [row for row, _, _ in cells if is_wrong and row not in self.answers]
         marked: Answers = dict.fromkeys(new, True)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from metaod.detection._advice import next_steps, recipe_of
+from metaod.detection._cells_file import suggested
 from metaod.detection._reasons import RowReasons
 from metaod.detection._result import Detection
 from metaod.detection._threshold import RULES
@@ -186,7 +187,9 @@ def _texts(texts: Iterable[str | Message]) -> list[str]:
 
 
 def describe_findings(
-    found: Detection, answered: Container[tuple[int, str]] = ()
+    found: Detection,
+    answered: Container[tuple[int, str]] = (),
+    groups: slice = slice(_MOST_GROUPS),
 ) -> dict[str, Any] | None:
     """Collect what is probably wrong as plain data: groups, and the first cells of each.
 
@@ -196,12 +199,14 @@ def describe_findings(
         The result.
     answered : container of (int, str)
         Rows, counted from 0, and columns of cells that are left out of the groups.
+    groups : slice, optional
+        Which groups to describe.
     """
     if found.wrong is None:
         return None
     left = [own for own in found.wrong.findings() if (own.row, own.column) not in answered]
-    groups = group(left)
-    kept = groups[:_MOST_GROUPS]
+    every = group(left)
+    kept = every[groups]
     rows = sorted({own.row for each in kept for own in each.findings[:_MOST_CELLS]})
     named = found.rows(np.array(rows, dtype=np.intp)).frame[[*found.record.naming]]
     texts = [[shown(cell_text(name), _CELL_LENGTH) for name in own] for own in named.to_numpy()]
@@ -209,15 +214,16 @@ def describe_findings(
     return {
         "n_cells": found.wrong.n_findings,
         "n_rows": int(found.wrong.flags().sum()),
-        "n_groups": len(groups),
-        "groups": [_group(own, names) for own in kept],
+        "n_groups": len(every),
+        "groups": [_group(own, names, found.decimal) for own in kept],
     }
 
 
-def _group(own: FindingGroup, names: Mapping[int, list[str]]) -> dict[str, Any]:
+def _group(own: FindingGroup, names: Mapping[int, list[str]], decimal: str) -> dict[str, Any]:
     findings = own.findings[:_MOST_CELLS]
-    cells = [{**describe_finding(each), "names": names[each.row]} for each in findings]
+    cells = [{**describe_finding(each, decimal), "names": names[each.row]} for each in findings]
     return {
+        "kind": own.kind,
         "sentence": shown(own.sentence(), _LONGEST_NOTE),
         "is_same": len(cells) > 1 and len({(each["value"], each["reason"]) for each in cells}) == 1,
         "n_cells": len(own.findings),
@@ -226,9 +232,9 @@ def _group(own: FindingGroup, names: Mapping[int, list[str]]) -> dict[str, Any]:
     }
 
 
-def describe_finding(finding: Finding) -> dict[str, Any]:
+def describe_finding(finding: Finding, decimal: str = ".") -> dict[str, Any]:
     """Describe a finding as plain data with short texts; rows are counted from 1."""
-    suggestion = finding.suggestion
+    suggestion = suggested(finding, decimal)
     return {
         "row": finding.row + 1,
         "name": finding.column,
@@ -237,7 +243,8 @@ def describe_finding(finding: Finding) -> dict[str, Any]:
         "expected": shown(finding.expected, _CELL_LENGTH),
         "reason": shown(finding.reason(), _REASON_LENGTH),
         "certainty": finding.certainty,
-        "suggestion": None if suggestion is None else shown(cell_text(suggestion), _CELL_LENGTH),
+        "score": round(finding.score, 4),
+        "suggestion": suggestion and shown(suggestion, _CELL_LENGTH),
     }
 
 
@@ -264,7 +271,7 @@ def _top_rows(found: Detection, progress: OnProgress | None = None) -> dict[str,
         why = _reasons(explained[i], written) if i < len(explained) else None
         label = found.table.label
         wrong = [
-            {**describe_finding(own), "place": places_of.get(own.column)}
+            {**describe_finding(own, found.decimal), "place": places_of.get(own.column)}
             for own in found.findings_of(place)[:_MOST_SHOWN]
         ]
         row = {

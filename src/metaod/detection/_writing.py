@@ -328,8 +328,8 @@ def replace_file(path: Path, write: Callable[[BinaryIO], None]) -> None:
         fresh.unlink(missing_ok=True)
 
 
-def scored_name(source: str) -> str:
-    """Name the scored table after its source, in the same format if that can be written.
+def scored_name(source: str, what: str = "scored") -> str:
+    """Name a copy after its source, in the same format if that can be written.
 
     Examples
     --------
@@ -339,7 +339,7 @@ def scored_name(source: str) -> str:
     path = PurePath(source)
     ending = _ending_of(path)
     stem = path.name[: len(path.name) - len(ending)]
-    return f"{stem}-scored{ending if ending in formats.ENDINGS else '.csv'}"
+    return f"{stem}-{what}{ending if ending in formats.ENDINGS else '.csv'}"
 
 
 def _ending_of(path: PurePath) -> str:

@@ -23,6 +23,7 @@ _REFUSALS = {  # the status, what is wrong and the remedy, by code
     "no-finding": (409, "nothing is probably wrong there", "look at the findings again"),
     "answered": (409, "is answered already", "take that answer back first"),
     "no-answer": (409, "nothing is answered", "answer first"),
+    "no-correction": (409, "no correction is accepted", "accept one first"),
     "large-body": (413, "the body is too large", "send less"),
     "large-upload": (413, "is larger than {most:g} MB", "remove rows, or raise --max-mb"),
     "media-type": (415, "the body is not {wanted}", "send {wanted}"),

@@ -75,6 +75,13 @@ class Scored(Options):
     sort: bool = option(False, "Write the most outlying rows first.")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Corrected(Options):
+    """Which of two files is given."""
+
+    log: bool = option(False, "The list of the corrections, not the corrected table.")
+
+
 # requests
 
 
@@ -262,6 +269,10 @@ ROUTES: dict[str, dict[str, Handler]] = {
     f"{_TABLE}/review/answers": {"POST": _asks("answer", Answer)},
     f"{_TABLE}/review/answers/last": {"DELETE": _asks("back")},
     f"{_TABLE}/scored": {"GET": _downloads("write_scored", "application/octet-stream", Scored)},
+    f"{_TABLE}/corrected": {
+        "GET": _downloads("write_corrected", "application/octet-stream", Corrected)
+    },
+    f"{_TABLE}/cells": {"GET": _downloads("write_cells", "text/csv")},
     f"{_TABLE}/marks": {"GET": _downloads("write_marks", "text/csv")},
     f"{_TABLE}/report": {"GET": _downloads("write_report", "text/html")},
 }

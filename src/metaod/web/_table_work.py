@@ -13,6 +13,7 @@ from typing import Any
 from metaod.detection import (
     Cell,
     CellAnswer,
+    Correction,
     Detection,
     ReviewSession,
     describe_finding,
@@ -20,6 +21,8 @@ from metaod.detection import (
     detect,
     scored_name,
     summarise,
+    write_cells,
+    write_corrected,
     write_report,
     write_scored,
 )
@@ -239,7 +242,9 @@ class TableWork:
         return self._session
 
     def _cells(self, place: int) -> list[dict[str, Any]]:
-        findings = {own.column: describe_finding(own) for own in self._now.findings_of(place)}
+        found = self._now
+        described = (describe_finding(own, found.decimal) for own in found.findings_of(place))
+        findings = {own["name"]: own for own in described}
         judged, corrections = self._judgements
         cells = sorted(self._view.cells(place), key=lambda cell: cell.name not in findings)
         return [
@@ -290,6 +295,26 @@ class TableWork:
         file = f"{secrets.token_hex(8)}{name[len(_stem(name)) :]}"
         write_scored(self._now, Path(file), sort=sort, why=why)
         return {"file": file, "name": name}
+
+    def write_corrected(self, log: bool = False) -> dict[str, str]:
+        """Write the table with the accepted corrections, and their log; return one of them."""
+        name = scored_name(self._uploaded.name, "corrected")
+        file = Path(f"{secrets.token_hex(8)}{name[len(_stem(name)) :]}")
+        accepted = [Correction(*cell, text) for cell, text in self._judgements[1].items()]
+        if not accepted:
+            raise refused("no-correction")
+        written = write_corrected(self._now.table, accepted, file)
+        if log:
+            file.unlink()
+            return {"file": str(written), "name": f"{name}.log.csv"}
+        written.unlink()
+        return {"file": str(file), "name": name}
+
+    def write_cells(self) -> dict[str, str]:
+        """Write the findings with the accepted corrections, for ``metaod detect --accept``."""
+        file = f"{secrets.token_hex(8)}.csv"
+        write_cells(self._now, file, self._judgements[1])
+        return {"file": file, "name": self._named("-cells.csv")}
 
     def write_report(self) -> dict[str, str]:
         """Write the report."""

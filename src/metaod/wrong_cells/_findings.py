@@ -159,16 +159,6 @@ class FindingGroup:
             return f"{columns}: {cells} ({shown}); {KINDS[self.kind]}"
         return f"{values[0]} in {columns}: {cells}; {first.reason()}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data; rows are counted from 1."""
-        return {
-            "kind": self.kind,
-            "columns": list(self.columns),
-            "score": self.score,
-            "sentence": self.sentence(),
-            "findings": [own.to_dict() for own in self.findings],
-        }
-
 
 @dataclass(frozen=True, eq=False)
 class WrongCells:

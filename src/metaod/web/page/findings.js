@@ -10,7 +10,7 @@ const isSame = (one, other) => one != null && other != null && key(one) === key(
 export function listFindings() {
   const { wrong } = state.result;
   closeRow();
-  $("wrong").hidden = wrong == null;
+  $("wrong").hidden = $("as-cells").hidden = wrong == null;
   if (wrong == null) return;
   const { groups, n_cells, n_rows, n_groups, n_wrong, n_right, n_corrected } = wrong;
   const answered = n_wrong + n_right
@@ -53,7 +53,7 @@ export async function openRow(host, row, finding, group) {
   if (of == null) return;
   $("verdict-of").hidden = group != null; // the line above says it
   fill("verdict-of", el("b", {}, value(of.column)), " ", suspect(of.value), " ", value(of.reason), ` (${of.certainty})`);
-  const gets = of.suggestion == null ? [] : [": correct to ", value(of.suggestion)];
+  const gets = of.suggestion == null ? [] : [": correct to ", of.suggestion === "" ? "nothing" : value(of.suggestion)];
   document.querySelector("[data-verdict=wrong]").replaceChildren("It is wrong", ...gets, " ", el("kbd", {}, "y"));
   $("correction").value = "";
   const n = group ? group.n_cells : 1;
@@ -75,7 +75,7 @@ export function closeRow() {
 export function cellRows(cells) {
   return cells.map((cell) => {
     const { finding, is_wrong, correction } = cell;
-    const said = is_wrong == null ? "" : is_wrong ? ["you: wrong", ...(correction == null ? [] : [", correct is ", value(correction)])] : ["you: right"];
+    const said = is_wrong == null ? "" : is_wrong ? ["you: wrong", ...(correction == null ? [] : [", correct is ", correction === "" ? "nothing" : value(correction)])] : ["you: right"];
     return el("tr", { class: cell.sets_apart || finding ? "apart" : null },
       el("td", {}, value(cutName(cell.name))),
       el("td", {}, finding ? suspect(cell.value) : cell.value == null ? el("em", {}, "missing") : value(cell.value)),
