@@ -36,6 +36,9 @@ _CONSTANTS: tuple[tuple[Any, tuple[Any, ...]], ...] = (
     ("active", ("inactive", "closed", "new")),
     (2013, (1631, 2246, 2031, 2012, 213)),
     (1, (0, 2, 10, -1, 11)),
+    (40, (0, 4, 400)),
+    (2022, (2202, 202, 1922)),
+    (1500, (150, 15000)),
     (12.5, (125, 1.25, 0, 25)),
 )
 
@@ -154,10 +157,17 @@ class Sample:
 def add_constant(
     frame: pd.DataFrame, wrong: npt.NDArray[np.bool_], rng: np.random.Generator
 ) -> tuple[pd.DataFrame, npt.NDArray[np.bool_]]:
-    """Add a column with one value, as of a currency or a year, and a few cells with another."""
+    """Add a column with one value, as of a currency or a year, and some cells with others.
+
+    Wrong numbers are any of the same size, in up to a fifth of the cells.
+    """
     usual, others = _CONSTANTS[int(rng.integers(len(_CONSTANTS)))]
     values = np.full(len(frame), usual, dtype=object)
-    rows = rng.permutation(len(frame))[: rng.integers(0, 4)]
+    share = np.exp(rng.uniform(np.log(0.001), np.log(0.2)))
+    n_wrong = round(share * len(frame)) if isinstance(usual, int) else int(rng.integers(4))
+    rows = rng.permutation(len(frame))[:n_wrong]
+    if isinstance(usual, int) and usual > 1 and rng.random() < 0.7:
+        others = tuple(number for number in range(usual // 2, 2 * usual) if number != usual)
     values[rows] = [others[int(place)] for place in rng.integers(0, len(others), len(rows))]
     extended = frame.copy()
     place = int(rng.integers(frame.shape[1] + 1))

@@ -119,7 +119,8 @@ def _score_partition(rows: pd.DataFrame, content: bytes, digest: str) -> pd.Data
 
 def _score(rows: pd.DataFrame, model: "MetaOD") -> pd.DataFrame:
     # not `score_samples`, which warns of drift: that is of a table, not of a partition
-    scores = model.fitted_.score(model._prepared(rows).X)  # noqa: SLF001 - as above
+    prepared = model.preparation_.transform(model._checked(rows))  # noqa: SLF001 - as above
+    scores = model.fitted_.score(prepared.X)
     flags = (scores > model.threshold_).astype(np.int64)
     return pd.DataFrame({"score": scores, "flag": flags}, index=rows.index)
 

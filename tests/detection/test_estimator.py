@@ -34,17 +34,7 @@ MIXED = pd.DataFrame(
 pytestmark = pytest.mark.usefixtures("quick_pick")
 
 
-# rows with a wrong cell are flagged whatever their score is: then a sign does not tell a flag
-BY_BOTH = {"check_outliers_train": "flags follow wrong cells, too"}
-
-
-def expected_failures(estimator):
-    return {} if estimator.rows_only else BY_BOTH
-
-
-@parametrize_with_checks(
-    [MetaOD(rows_only=True), MetaOD()], expected_failed_checks=expected_failures
-)
+@parametrize_with_checks([MetaOD(), MetaOD(rows_only=True)])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 

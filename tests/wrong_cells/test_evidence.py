@@ -188,6 +188,12 @@ def test_the_near_frequent_text_is_that_of_all_pairs(uses):
         assert found.get(place) == best
 
 
+def test_numbered_names_are_no_misspellings_of_each_other():
+    texts = ["clerk 4", "clerk 43", "clerk 5", "clark 4"]
+    counts = np.array([50.0, 1.0, 3.0, 1.0])
+    assert near_frequent(texts, counts, [1, 2, 3]) == {3: 0}
+
+
 def test_spellings_find_typos_case_patterns_and_rare_letters():
     texts = ["Lebensmittel"] * 50 + ["Miete"] * 30 + ["Lebnsmittel", "MIETE", "Miete ", "12-X"]
     frame = pd.DataFrame({"category": texts, "x": np.arange(len(texts))})

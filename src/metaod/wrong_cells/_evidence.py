@@ -84,7 +84,7 @@ _LOOKED_AT = {
     "repeated": 0.5,
     "nearly repeated": 0.5,
 }
-_MOST_MISSING = 0.3  # of a column whose gaps are looked at
+_MOST_MISSING = 0.02  # of a column whose gaps are looked at
 _RARE_LETTERS = 0.7
 _FEW_BEYOND = np.log10(3.5)
 

@@ -86,7 +86,7 @@ class WrongCellFinder:
         """Find wrong cells; the first ``n_known`` rows are those of an earlier table."""
         row_scores = np.zeros(table.n_rows)
         if len(order) < _FEWEST_ROWS or not 0 < len(columns) <= _MOST_COLUMNS:
-            return WrongCells(pd.DataFrame(columns=_COLUMNS), row_scores)
+            return WrongCells(_frame([]), row_scores)
         by_name = sorted(range(len(columns)), key=lambda place: columns[place].name)
         canonical = [mapping_rows(columns[place], order) for place in by_name]
         scorer = self.scorer or Scorer.shipped()
@@ -110,9 +110,16 @@ class WrongCellFinder:
                 records.append(
                     (position, own.column.name, value, expected, kind, why, suggestion, score)
                 )
-        found = pd.DataFrame(records, columns=_COLUMNS)
-        found = found.sort_values(["score", "row", "column"], ascending=[False, True, True])
-        return WrongCells(found.reset_index(drop=True), row_scores)
+        found = _frame(records).sort_values(
+            ["score", "row", "column"], ascending=[False, True, True], ignore_index=True
+        )
+        return WrongCells(found, row_scores)
+
+
+def _frame(records: list[tuple[Any, ...]]) -> pd.DataFrame:
+    """Return the described cells; values and suggestions stay as they are."""
+    cells = pd.DataFrame(records, columns=_COLUMNS, dtype=object)
+    return cells.astype({"row": np.int64, "score": np.float64})
 
 
 def _add_to_rows(

@@ -13,6 +13,7 @@ _LONGEST = 40  # characters of a text that is compared with texts one edit away
 _MOST_COMPARED = 20_000  # distinct texts
 _SHORTEST_WORD = 4
 _WORD = re.compile(r"[^\W_]+")
+_DIGITS = re.compile(r"\d")
 _FREQUENT = 0.02  # share of a value whose letters are usual
 _CHARACTERS = 64  # of a text whose letters are examined
 
@@ -71,6 +72,11 @@ def is_one_edit(first: str, second: str) -> bool:
     )
 
 
+def is_misspelling(first: str, second: str) -> bool:
+    """Whether texts are one edit apart, and not by digits alone as numbered names are."""
+    return is_one_edit(first, second) and _DIGITS.sub("", first) != _DIGITS.sub("", second)
+
+
 def near_frequent(texts: Sequence[str], counts: Values, places: Iterable[int]) -> dict[int, int]:
     """Return for some texts the most frequent text that is one edit away and more frequent."""
     chosen = list(places)
@@ -87,7 +93,7 @@ def near_frequent(texts: Sequence[str], counts: Values, places: Iterable[int]) -
             other
             for part in _deletions(text)
             for other in index.get(part, ())
-            if counts[other] > counts[place] and is_one_edit(text, texts[other])
+            if counts[other] > counts[place] and is_misspelling(text, texts[other])
         }
         if near:
             found[place] = max(near, key=lambda other: (counts[other], texts[other]))
@@ -173,7 +179,7 @@ def _folded(texts: list[str], counts: Values, better: dict[int, str]) -> Values:
     return ratio
 
 
-_DIGITS, _UPPER, _LOWER = re.compile(r"\d"), re.compile(r"[^\W\d_a-z]"), re.compile(r"[a-z]")
+_UPPER, _LOWER = re.compile(r"[^\W\d_a-z]"), re.compile(r"[a-z]")
 _RUNS = re.compile(r"(.)\1+")
 
 
