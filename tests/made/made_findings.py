@@ -14,3 +14,29 @@ def made_findings(n_rows, *cells):
     scores = np.zeros(n_rows)
     np.maximum.at(scores, frame["row"].to_numpy(dtype=np.intp), frame["score"].to_numpy())
     return WrongCells(frame, scores)
+
+
+class FarFinder:
+    """Finds numbers that are far from those of the fitted table, and nothing else."""
+
+    def __init__(self, random_state=0):
+        self.random_state = random_state
+
+    def fit(self, table):
+        self._usual = {
+            name: column.quantile([0.05, 0.5, 0.95]).tolist()
+            for name, column in table.frame.select_dtypes("number").items()
+        }
+        self.found_ = self.find(table)
+        return self
+
+    def find(self, table):
+        found = []
+        for name, (low, middle, high) in self._usual.items():
+            far = np.abs(table.frame[name].to_numpy(np.float64) - middle) / (high - low)
+            for row in np.flatnonzero(far > 50).tolist():
+                score = 1.0 - 1 / far[row]
+                expected, value = f"{low:g} to {high:g}", table.frame[name].iloc[row]
+                found.append((row, name, value, expected, "far", "", middle, score))
+        found.sort(key=lambda cell: -cell[-1])
+        return made_findings(table.n_rows, *found)

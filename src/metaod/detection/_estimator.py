@@ -390,9 +390,11 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         with a cell that is probably wrong, too.
         """
         table = self._checked(X)
+        return np.where(self._flags(table, -self._scored(table)), -1, 1)
+
+    def _flags(self, table: Table, scores: Scores) -> npt.NDArray[np.bool_]:
         wrong = None if self.cells_ is None else self.cells_.find(table).flags()
-        above = np.asarray(self._scored(table) < self.offset_)
-        return np.where(flagged(above, wrong, self.contamination), -1, 1)
+        return flagged(scores > self.threshold_, wrong, self.contamination)
 
     def fit_predict(
         self,

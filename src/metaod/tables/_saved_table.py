@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from metaod._state import decode, encode
+from metaod.tables._column_types import Written
 from metaod.tables._misfits import Misfits
-from metaod.tables._objects import text_of
+from metaod.tables._notations import Notation
+from metaod.tables._objects import Labels, text_of
 from metaod.tables._table import Table
 
 _TYPES: dict[str, Any] = {
@@ -26,6 +29,10 @@ def save_table(table: Table) -> list[dict[str, Any]]:
         own = table.misfits.get(column["name"])
         if own is not None:
             column["misfits"] = asdict(own)
+        known = table.written.get(column["name"])
+        if known is not None:
+            column["written"] = _saved(known.labels.to_series())
+            column["notation"] = encode(known.notation)
     return saved
 
 
@@ -43,7 +50,7 @@ def _saved(column: "pd.Series[Any]") -> dict[str, Any]:
 
 def saved_table(saved: Sequence[Mapping[str, Any]], source: str) -> Table:
     """Return the table of saved columns; KeyError, TypeError or ValueError for anything else."""
-    columns, misfits = {}, {}
+    columns, misfits, written = {}, {}, {}
     for own in saved:
         name, kind, values = own["name"], own["kind"], own["values"]
         wanted = "if" if kind in ("number", "time") else "b" if kind == "boolean" else "i"
@@ -53,15 +60,24 @@ def saved_table(saved: Sequence[Mapping[str, Any]], source: str) -> Table:
             raise ValueError(f"the values of column {name!r:.40}")
         if "misfits" in own:
             misfits[name] = _misfits(own["misfits"], len(values))
+        if "written" in own:
+            labels = _labels(own["written"], name, len(values))
+            written[name] = Written(labels, decode(Notation, own["notation"]))
         if kind != "text":
             values = values.astype(np.int64) if kind == "time" else values
             columns[name] = values.astype(_TYPES[kind])
             continue
-        texts = np.array([*map(str, own["texts"]), None], dtype=object)
-        if len(values) and not -1 <= values.min() <= values.max() < len(texts) - 1:
-            raise ValueError(f"the texts of column {name!r:.40}")
-        columns[name] = texts[values]
-    return Table(pd.DataFrame(columns), source=source, typed=True, misfits=misfits)
+        columns[name] = _labels(own, name, len(values)).to_series().to_numpy()
+    return Table(pd.DataFrame(columns), source=source, typed=True, misfits=misfits, written=written)
+
+
+def _labels(saved: Mapping[str, Any], name: str, n_rows: int) -> Labels:
+    codes, texts = np.asarray(saved["values"], dtype=np.intp), [*map(str, saved["texts"])]
+    if codes.shape != (n_rows,) or not -1 <= codes.min(initial=-1) <= codes.max(initial=-1) < len(
+        texts
+    ):
+        raise ValueError(f"the texts of column {name!r:.40}")
+    return Labels(codes, texts)
 
 
 def _misfits(saved: Mapping[str, Any], n_rows: int) -> Misfits:
