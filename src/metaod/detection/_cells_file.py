@@ -159,7 +159,9 @@ def _frame(path: "str | PathLike[str]") -> pd.DataFrame:
             remedy = "give a file of --cells"
             raise BadFile(path, f"cannot be read ({error})", remedy=remedy) from error
     else:
-        table = read_table(target, header=True, skip_footer=0, unused=lambda _: True)
+        is_sheet = target.suffix.lower() != ".parquet"
+        options: dict[str, Any] = {"header": True, "skip_footer": 0} if is_sheet else {}
+        table = read_table(target, unused=lambda _: True, **options)
         cells: Any = table.frame if table.original is None else table.original.read()
         frame = cells.to_pandas() if hasattr(cells, "to_pandas") else cells
     return pd.DataFrame({name: frame[name].map(suggestion_text) for name in frame.columns})
