@@ -5,6 +5,7 @@ python -m research draw-report            writes docs/figures/report.png and pag
 Needs the extras dev (playwright) and web, and Chromium.
 """
 
+import contextlib
 import shutil
 import threading
 import time
@@ -24,8 +25,8 @@ WIDTH, HEIGHT = 1000, 900
 def main() -> None:
     """Check the bundled example with a few planted errors, and take the pictures."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    with TemporaryDirectory() as folder, sync_playwright() as started:
-        table = Path(folder) / "machines.csv"
+    with TemporaryDirectory() as folder, contextlib.chdir(folder), sync_playwright() as started:
+        table = Path("machines.csv")
         with_errors().to_csv(table, index=False)
         report = Path(folder) / "report.html"
         metaod.MetaOD().fit(metaod.read_table(table)).report(report)

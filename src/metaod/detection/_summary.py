@@ -225,7 +225,7 @@ def _group(own: FindingGroup, names: Mapping[int, list[str]], decimal: str) -> d
     return {
         "kind": own.kind,
         "sentence": shown(own.sentence(), _LONGEST_NOTE),
-        "is_same": len(cells) > 1 and len({(each["value"], each["reason"]) for each in cells}) == 1,
+        "is_same": len(cells) > 1 and len({each["value"] for each in cells}) == 1,
         "n_cells": len(own.findings),
         "n_columns": len(own.columns),
         "cells": cells,

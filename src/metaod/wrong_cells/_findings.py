@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import listed
+from metaod.tables import cell_text
 
 CONFIDENT = 0.5
 """The least score of a finding: about half of such cells are wrong, and most of all above it."""
@@ -157,7 +158,9 @@ class FindingGroup:
         if len(values) > 1:
             shown = ", ".join(values[:_SHOWN_ROWS]) + (", ..." if len(values) > _SHOWN_ROWS else "")
             return f"{columns}: {cells} ({shown}); {KINDS[self.kind]}"
-        return f"{values[0]} in {columns}: {cells}; {first.reason()}"
+        reasons = {own.reason() for own in self.findings}
+        reason = KINDS[self.kind] if len(reasons) > 1 else first.reason()
+        return f"{values[0]} in {columns}: {cells}; {reason}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,7 +301,7 @@ def group(findings: Sequence[Finding]) -> tuple[FindingGroup, ...]:
 
 def short(value: Any) -> str:
     """Return a value for a sentence: text in quotes, and shortened."""
-    text = str(value)
+    text = cell_text(value)
     text = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
     is_number = isinstance(value, int | float | np.number)
     return text if is_number or text[:1].isdigit() else repr(text)
