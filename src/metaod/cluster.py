@@ -41,15 +41,14 @@ def score(table: Any, pick: "MetaOD | str | PathLike[str]") -> Any:
     dask.dataframe.DataFrame
         With the index and the partitions of the table, and two columns: ``score``, higher is
         more outlying (minus :meth:`metaod.MetaOD.score_samples`), and ``flag``, 1 for a score
-        above the pick's threshold, else 0. Wrong cells are not looked for: flags are those of
-        ``metaod detect --apply`` for a pick that was fitted with ``rows_only=True``.
+        above the pick's threshold, else 0; as in the output of ``metaod detect --apply``.
 
     Examples
     --------
     >>> import dask.dataframe as dd
     >>> import metaod
     >>> frame = metaod.load_example().frame
-    >>> pick = metaod.MetaOD(rows_only=True).fit(frame)
+    >>> pick = metaod.MetaOD().fit(frame)
     >>> scored = score(dd.from_pandas(frame, npartitions=3), pick)
     >>> list(scored.columns), scored.npartitions
     (['score', 'flag'], 3)
