@@ -84,7 +84,7 @@ _LOOKED_AT = {
     "repeated": 0.5,
     "nearly repeated": 0.5,
 }
-_MOST_MISSING = 0.02  # of a column whose gaps are looked at
+_MOST_MISSING = 0.005  # of a column whose gaps are looked at
 _RARE_LETTERS = 0.7
 _FEW_BEYOND = np.log10(3.5)
 
@@ -288,6 +288,6 @@ def _looked_at(column: Column, own: Mapping[str, Values | float]) -> Codes:
         found |= (np.asarray(own["letters"]) < _RARE_LETTERS) & column.present
     missing = ~column.present & ~column.misfitting
     found &= ~missing
-    if missing.mean() <= _MOST_MISSING:
+    if missing.sum() <= max(1, _MOST_MISSING * n_rows):
         found |= missing
     return np.flatnonzero(found)
