@@ -190,6 +190,13 @@ def test_the_rows_of_a_large_table_beyond_the_reference_are_searched():
     assert found.flags().mean() < 0.002
 
 
+def test_findings_do_not_depend_on_the_number_of_threads():
+    frame = pd.concat([clean_frame().assign(n=n) for n in range(5)], ignore_index=True)
+    frame.loc[11, "gross"] *= 10
+    found = [WrongCellFinder(n_jobs=n).fit(read_table(frame)).found_ for n in (None, 3)]
+    np.testing.assert_array_equal(found[0].row_scores, found[1].row_scores)
+
+
 def test_very_wide_and_very_short_tables_have_no_findings():
     wide = pd.DataFrame(np.zeros((12, 2_100))).rename(columns="c{}".format)
     for frame in (wide, clean_frame().head(6)):

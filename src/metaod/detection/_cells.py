@@ -35,6 +35,8 @@ class CellCheck:
         Seed of the finder.
     known : pair of ndarrays, optional
         The scores and flags of a table of which `table` is a sample.
+    n_jobs : int or None, default=None
+        Threads.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class CellCheck:
         preparation: Preparation,
         seed: int,
         known: tuple[Scores, npt.NDArray[np.bool_]] | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         columns = preparation.record_.columns
         self.names = [column.name for column in columns if column.role != "ignored"]
@@ -51,7 +54,7 @@ class CellCheck:
         }
         self._preparation = preparation
         self.table = self._checked(table)
-        self._finder = WrongCellFinder(random_state=seed).fit(self.table)
+        self._finder = WrongCellFinder(random_state=seed, n_jobs=n_jobs).fit(self.table)
         self.found = _as_written(self._finder.found_, self.table)
         self.scores, self.flags = known or (self.found.row_scores, self.found.flags())
 

@@ -207,7 +207,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         cells = None
         if not self.rows_only:
             tracker.stage("check")
-            cells = CellCheck(table, preparation, seed)
+            cells = CellCheck(table, preparation, seed, n_jobs=self.n_jobs)
         used = None
         if isinstance(marks, str | PathLike):
             naming = [own.name for own in preparation.record_.columns if own.role == "id"]

@@ -42,9 +42,9 @@ def describe(
             yield "missing", *_usual(own, row), _suggestion(own, row)
         elif facts["repeated"] or facts["nearly repeated"]:
             first = int(evidence.first_alike[row])
-            yield "duplicate", f"not the same as row {first + 1:,}", "", None
+            yield "duplicate", f"a copy of row {first + 1:,}", "", None
         elif facts["key repeated"]:
-            yield "key", "another value in each row", "", None
+            yield "key", "", "", None
         elif own.column.is_number:
             yield _number(own, columns, row, facts, slip_places.get(row))
         else:

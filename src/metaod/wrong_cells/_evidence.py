@@ -136,7 +136,12 @@ class TableEvidence:
 
 
 def gather(
-    columns: Sequence[Column], positions: Codes, reference: Codes, seed: int, is_kept: IsKept
+    columns: Sequence[Column],
+    positions: Codes,
+    reference: Codes,
+    seed: int,
+    is_kept: IsKept,
+    n_jobs: int | None = None,
 ) -> TableEvidence:
     """Return the evidence on the cells of a table; trees learn from the reference rows.
 
@@ -146,7 +151,7 @@ def gather(
     n_rows = len(columns[0].codes)
     bins = np.stack([column.bins(reference) for column in columns])
     weights = association(columns, bins, reference)
-    expected = expected_cells(columns, bins, weights, reference, seed)
+    expected = expected_cells(columns, bins, weights, reference, seed, n_jobs)
     contradictions = find_contradictions(columns, reference)
     formulas = find_formulas(columns, weights, reference, seed)
     orders = broken_orders(columns, weights, reference)

@@ -42,6 +42,8 @@ class WrongCellFinder:
         Seed of the trees.
     scorer : Scorer, optional
         The learned score; by default the one of the package.
+    n_jobs : int or None, default=None
+        Threads; -1 for one per core. The scores do not depend on it.
 
     Attributes
     ----------
@@ -54,9 +56,12 @@ class WrongCellFinder:
     found_: WrongCells
     reference_: Table
 
-    def __init__(self, random_state: int = 0, scorer: Scorer | None = None) -> None:
+    def __init__(
+        self, random_state: int = 0, scorer: Scorer | None = None, n_jobs: int | None = None
+    ) -> None:
         self.random_state = random_state
         self.scorer = scorer
+        self.n_jobs = n_jobs
 
     def fit(self, table: Table) -> Self:
         """Learn what is usual, and find the wrong cells of the table."""
@@ -91,7 +96,9 @@ class WrongCellFinder:
         canonical = [mapping_rows(columns[place], order) for place in by_name]
         scorer = self.scorer or Scorer.shipped()
         positions = order - n_known
-        evidence = gather(canonical, positions, reference, self.random_state, scorer.is_kept)
+        evidence = gather(
+            canonical, positions, reference, self.random_state, scorer.is_kept, self.n_jobs
+        )
         scores = scorer.score(evidence)
         places = [
             np.flatnonzero((own >= LEAST_SCORE) & (order[cells.rows] >= n_known))

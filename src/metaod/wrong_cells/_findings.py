@@ -103,6 +103,8 @@ class Finding:
 
     def reason(self) -> str:
         """Describe what is wrong, without the column and the value."""
+        if self.kind == "duplicate":
+            return self.expected
         usual = f"{self.expected} would be usual" if self.expected else ""
         condition = f" {self.why}" if self.why else ""
         return "; ".join(filter(None, [f"{usual}{condition}".strip(), KINDS[self.kind]]))

@@ -6,14 +6,17 @@ linear model of the other columns predicts is a predictor too.
 """
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from joblib import effective_n_jobs
 
 from metaod.models import njit
 from metaod.wrong_cells._columns import N_BINS, Codes, Column, Values
 
+_FEWEST_FOR_THREADS = 2_000  # rows
 _N_TREES = 24
 _N_TREES_LARGE = 10  # of tables with more rows than reference rows
 _LEAST_LEAF = 3
@@ -63,15 +66,19 @@ class Expected:
 
 
 def expected_cells(
-    columns: Sequence[Column], bins: Bins, weights: Values, reference: Codes, seed: int
+    columns: Sequence[Column],
+    bins: Bins,
+    weights: Values,
+    reference: Codes,
+    seed: int,
+    n_jobs: int | None = None,
 ) -> list[Expected]:
     """Predict every column from the others; rows that a tree learned from are left out of it."""
-    n_rows = len(columns[0].codes)
-    n_trees = _N_TREES if n_rows <= len(reference) else _N_TREES_LARGE
+    n_trees = _N_TREES if len(columns[0].codes) <= len(reference) else _N_TREES_LARGE
     is_ordered = np.array([column.is_number for column in columns])
     linear = linear_predictions(columns, reference)
-    found = []
-    for place, column in enumerate(columns):
+
+    def of_column(place: int) -> Expected:
         chosen = np.argsort(-weights[place], kind="stable")[:_MOST_PREDICTORS]
         chosen = chosen[chosen != place]
         forest = _Forest(
@@ -80,9 +87,12 @@ def expected_cells(
         line = linear.get(place)
         if line is not None:
             forest = forest.with_predictor(_binned(line, reference))
-        expected = _expected(column, forest, line, reference)
-        found.append(replace(expected, linear=line))
-    return found
+        return replace(_expected(columns[place], forest, line, reference), linear=line)
+
+    if len(columns[0].codes) < _FEWEST_FOR_THREADS:
+        return list(map(of_column, range(len(columns))))
+    with ThreadPoolExecutor(effective_n_jobs(n_jobs)) as threads:
+        return list(threads.map(of_column, range(len(columns))))
 
 
 @dataclass(frozen=True, eq=False)
