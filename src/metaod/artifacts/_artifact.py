@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Self, get_type_hints
 
 import numpy as np
 
+from metaod import metafeatures
 from metaod._state import decode, encode
 from metaod._version import __version__
 from metaod.artifacts._container import BadArtifact, read_container, write_container
 from metaod.artifacts._history import Calibration, History
 from metaod.errors import BadParameter, UserError
 from metaod.learners import Learner, learner_class, make_learner
-from metaod.metafeatures import SCHEMAS
 from metaod.models import Matrix
 
 if TYPE_CHECKING:
@@ -141,7 +141,8 @@ def _unfitted_learner(content: dict[str, Any], path: "str | PathLike[str]") -> L
 
 def _check_schemas(schemas: dict[str, int], path: "str | PathLike[str]") -> None:
     for name, number in schemas.items():
-        known = SCHEMAS[name].version if name in SCHEMAS else 0
+        registered = metafeatures.SCHEMAS
+        known = registered[name].version if name in registered else 0
         if not 1 <= number <= known:
             needed = f"needs meta-features of schema {name!r}, version {number}"
             what = f"{needed}; this metaod extracts version {known or 'none'}"
