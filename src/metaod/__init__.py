@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from metaod.models import ModelSpec, model_space, register_family
     from metaod.selection import Selection, select
     from metaod.tables import Preparation, Table, load_example, prepare, read_table
+    from metaod.wrong_cells import WrongCellFinder, find_wrong_cells
 
 __all__ = [
     "MetaOD",
@@ -25,11 +26,13 @@ __all__ = [
     "Review",
     "Selection",
     "Table",
+    "WrongCellFinder",
     "__version__",
     "cluster",
     "compare",
     "detect_file",
     "extract",
+    "find_wrong_cells",
     "fingerprint",
     "load",
     "load_example",
@@ -52,6 +55,7 @@ __getattr__ = exports(
     plot="plot",
     selection="Selection select",
     tables="Preparation Table load_example prepare read_table",
+    wrong_cells="WrongCellFinder find_wrong_cells",
 )
 
 

@@ -68,6 +68,13 @@ def test_findings_are_written_and_read_again(tmp_path, ending):
     assert read_corrections(path) == (Correction(1, "price", "12,5", "1250,00"),)
 
 
+def test_a_table_without_findings_needs_no_corrections(tmp_path):
+    table = text_table(tmp_path)
+    write_cells(found_in(table), tmp_path / "cells.csv")
+    write_corrected(table, read_corrections(tmp_path / "cells.csv"), tmp_path / "fixed.csv")
+    assert (tmp_path / "fixed.csv").read_bytes() == TEXT.encode()
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "cp1252", "utf-16"])
 def test_only_accepted_cells_of_a_text_change(tmp_path, encoding):
     table = text_table(tmp_path, encoding)

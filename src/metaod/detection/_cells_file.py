@@ -151,6 +151,8 @@ def _bad_cell(source: str, number: int, column: str, what: str, remedy: str) -> 
 def _frame(path: "str | PathLike[str]") -> pd.DataFrame:
     """Read a file of findings as text."""
     target, frame = Path(path).expanduser(), pd.DataFrame()
+    if target.is_file() and target.read_bytes().strip() == ",".join(_NAMES).encode():
+        return pd.DataFrame(columns=[*_NAMES])  # a table without findings
     if target.suffix.lower() == ".json":
         try:
             rows = json.loads(target.read_text("utf-8"))
