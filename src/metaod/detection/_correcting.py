@@ -4,6 +4,7 @@ import datetime as dt
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,7 +14,7 @@ import pyarrow as pa
 from metaod.detection import _formats as formats
 from metaod.detection._cells_file import Correction, suggestion_text
 from metaod.detection._workbook import OwnWorkbook, is_kept
-from metaod.detection._writing import ending_of, keeps_delimiter, replace_file
+from metaod.detection._writing import ending_of, keeps_delimiter, output_path, replace_file
 from metaod.errors import BadColumn
 from metaod.tables import Table, TableStream
 
@@ -23,7 +24,7 @@ _Note = Callable[[Correction, str], None]
 
 
 def write_corrected(
-    source: Table | TableStream, corrections: Sequence[Correction], path: Path
+    source: Table | TableStream, corrections: Sequence[Correction], path: "str | PathLike[str]"
 ) -> Path:
     """Write the table with the corrections and nothing else changed; return the path of the log.
 
@@ -37,10 +38,12 @@ def write_corrected(
         The table as read from its file.
     corrections : sequence of Correction
         What cells should hold.
-    path : Path
+    path : path-like
         The file to write.
     """
     table = source.sample if isinstance(source, TableStream) else source
+    own_path = None if table.original is None else table.original.source.path
+    target = output_path(path, [own_path] if own_path else [], owner="write_corrected", name="path")
     names = table.frame.columns if table.original is None else table.original.names
     by_row: dict[int, dict[str, Correction]] = defaultdict(dict)
     for own in corrections:
@@ -54,10 +57,10 @@ def write_corrected(
         _check_before(own, before)
         changed.append((own, before))
 
-    replace_file(path, lambda stream: _write(source, by_row, note, stream, path))
+    replace_file(target, lambda stream: _write(source, by_row, note, stream, target))
     changed.sort(key=lambda change: change[0].row)
     cells = [(own.row + 1, own.column, before, own.text) for own, before in changed]
-    log = path.with_name(f"{path.name}.log.csv")
+    log = target.with_name(f"{target.name}.log.csv")
     frame = pd.DataFrame(cells, columns=_LOG)
     replace_file(log, lambda stream: formats.write_csv([frame], stream))
     return log
