@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -190,3 +191,55 @@ def test_rows_that_are_taken_keep_their_misfits(rows, data):
     assert [taken.text("real", place) for place in range(len(rows))] == [
         expected.get(place, "") for place in range(len(rows))
     ]
+
+
+def column_of(cells, **options):
+    """Read cells beside a column of numbers; return the table."""
+    return from_memory({"v": cells, "w": [str(row**2) for row in range(len(cells))]}, **options)
+
+
+@pytest.mark.parametrize("source", [from_csv, from_memory])
+def test_failed_formulas_are_misfits_of_numbers_and_missing_among_words(source):
+    wrong = changed(("real", 3), "#REF!")
+    table = source({**wrong, "word": [*COLUMNS["word"][:-1], "#REF!"]})
+    assert {name: own.texts for name, own in table.misfits.items()} == {"real": ["#REF!"]}
+    assert table.frame["word"].isna().sum() == 1
+    half = source({**COLUMNS, "real": [*COLUMNS["real"][:20], *["#DIV/0!"] * 20]})
+    assert (half.frame["real"].dtype.kind, len(half.misfits["real"].rows)) == ("f", 20)
+    for options in ({"na": "#REF!"}, {"bad_values": "missing"}, {"bad_values": "error"}):
+        assert not source(wrong, **options).misfits
+        assert source(wrong, **options).frame["real"].isna().sum() == 1
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "n_misfits"),
+    [
+        ([*map(str, range(80)), *["x"] * 20], "f", 20),
+        ([*map(str, range(79)), *["x"] * 21], "O", 0),
+        ([*COLUMNS["day"], *["x"] * 20], "M", 20),
+        ([*COLUMNS["day"], *["x"] * 21], "O", 0),
+        (["1", "2", "3", "4", "x"], "f", 1),
+        ([*["0", "1", "2"] * 20, *["3+"] * 5], "O", 0),  # a level of a category
+        ([*["0", "1", "2"] * 20, "3+"], "f", 1),
+        ([*map(str, range(60, 120)), "0071"], "f", 1),
+        ([*map(str, range(600, 660)), "007"], "O", 0),  # codes of one length
+        ([*["true", "false"] * 20, "ture"], "b", 1),
+        ([*["0", "1"] * 20, "true"], "f", 1),
+        ([*["10:15", "23:40"] * 20, "24:15"], "f", 0),  # a duration
+        ([*["10:15", "23:40"] * 20, "24:75"], "f", 1),
+        ([*["6/15/2012"] * 40, *(f"6/15/201{mark}" for mark in "abcdefgh")], "M", 8),
+        ([*["3 patients", "14 patients"] * 20, "6xpatients", "x patients"], "f", 2),
+    ],
+    ids=str,
+)
+def test_columns_are_what_most_of_their_cells_are(cells, kind, n_misfits):
+    table = column_of(cells)
+    found = table.frame["v"].dtype
+    assert ("b" if found == "boolean" else found.kind.replace("U", "O")) == kind
+    assert sum(len(own.rows) for own in table.misfits.values()) == n_misfits
+
+
+def test_misfits_of_many_columns_are_one_note():
+    columns = {f"v{place}": [*map(str, range(20)), "x"] for place in range(9)}
+    [note] = [own for own in from_memory(columns).warnings if own.code == "bad-values-finding"]
+    assert note.values["n_values"] == 9

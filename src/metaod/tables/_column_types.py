@@ -34,6 +34,7 @@ from metaod.tables._notations import (
     infer,
     is_missing,
     numbers_among,
+    row_sample,
     shorten,
 )
 from metaod.tables._number_notation import NumberNotation
@@ -328,19 +329,25 @@ class ColumnTyper:
         notations = [Plain("numeric", self.hints.decimal), Plain("date"), Plain("duration")]
         if not (self.declared or are_digits(labels.texts, rows)):
             notations.append(Plain("boolean"))
-        options = [Found(own, *own.parse(labels.texts)) for own in notations]
-        plain = {own.notation.what: own.fits for own in options[:2]}
+        sample = row_sample(labels.texts, rows)
+        options = [
+            Found(own, *own.parse(labels.texts))
+            for own in notations
+            if own.kind == "numeric" or own.parse(sample)[1].any()
+        ]
+        plain = {own.notation.what: own.fits for own in options if own.notation in notations[:2]}
         if found is not None:
             options.append(found)
         best = max(options, key=lambda option: int(rows[option.fits].sum()))
         what, fits = best.notation.what, best.fits
         alike = int(rows[fits].sum())
-        is_other = [OTHER_NOTATION.fullmatch(text.strip()) is not None for text in labels.texts]
-        numeric = int(rows[plain["numbers"] | np.array(is_other)].sum())
         is_guess = best is found and not best.notation.is_sure
         is_strict = self.bad_values == "error"
-        are_numbers = are_most(numeric, total, "numbers") and (is_strict or 2 * alike >= total)
-        is_clear = are_most(alike, total, what) or are_numbers
+        is_clear, numeric = are_most(alike, total, what), 0
+        if not is_clear:
+            is_other = [OTHER_NOTATION.fullmatch(text.strip()) for text in labels.texts]
+            numeric = int(rows[plain["numbers"] | np.array(is_other, dtype=bool)].sum())
+            is_clear = are_most(numeric, total, "numbers") and (is_strict or 2 * alike >= total)
         if what == "numbers" and not is_strict:
             is_clear = is_clear and not _has_levels(labels, rows, fits, total)
         if not is_clear or (is_strict and (is_guess or self.declared)):

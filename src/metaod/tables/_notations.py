@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from metaod.tables._number_notation import NumberNotation, are_codes, number_notations
+from metaod.tables._number_notation import FEW, NumberNotation, are_codes, number_notations
 from metaod.tables._time_notations import (
     DateNotation,
     DurationNotation,
@@ -52,7 +52,13 @@ class Plain:
     def parse(self, texts: Sequence[str]) -> Parsed:
         """Return the values, and which texts are written so; whole numbers as int64."""
         if self.kind == "numeric":
-            values, fits = _parsed(texts, lambda text: parse_number(text, self.decimal), "f8")
+            values, fits = np.zeros(len(texts)), np.zeros(len(texts), dtype=np.bool_)
+            if len(texts) >= FEW:
+                values, fits, _ = NumberNotation(self.decimal).parse_usual(texts)
+            for place in np.flatnonzero(~fits).tolist():
+                number = parse_number(texts[place], self.decimal)
+                if number is not None:
+                    values[place], fits[place] = number, True
             if len(texts) and fits.all() and all(WHOLE.fullmatch(text.strip()) for text in texts):
                 whole = list(map(int, texts))
                 if min(whole) >= -(2**63) and max(whole) < 2**63:
@@ -172,13 +178,17 @@ def infer_most(
     return replace(only, values=(own := only.notation.parse(texts))[0], fits=own[1])
 
 
+def row_sample(texts: Sequence[str], counts: npt.NDArray[np.integer]) -> list[str]:
+    """Return the texts of some rows: a few usual texts may be in most, and slips in one each."""
+    ends = np.cumsum(counts)
+    drawn = np.linspace(0, ends[-1] - 1, min(int(ends[-1]), _SAMPLE)).astype(np.intp)
+    return [texts[place] for place in np.searchsorted(ends, drawn, side="right").tolist()]
+
+
 def _find_notation(
     texts: Sequence[str], counts: npt.NDArray[np.integer], hints: Hints
 ) -> Found | None:
-    # rows rather than texts: a few usual texts may be in most rows, and slips in one each
-    ends = np.cumsum(counts)
-    drawn = np.linspace(0, ends[-1] - 1, min(int(ends[-1]), _SAMPLE)).astype(np.intp)
-    sample = [texts[place] for place in np.searchsorted(ends, drawn, side="right").tolist()]
+    sample = row_sample(texts, counts)
     if 2 * sum(any("0" <= character <= "9" for character in text) for text in sample) < len(sample):
         return None
     candidates: list[Notation] = [

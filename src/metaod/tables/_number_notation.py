@@ -129,7 +129,7 @@ class NumberNotation:
         """Return the numbers, and which texts are numbers; int64 if all are whole."""
         values, fits, is_whole = np.zeros(len(texts)), np.zeros(len(texts), dtype=bool), True
         if len(texts) >= FEW:
-            values, fits, is_whole = self._parse_usual(texts)
+            values, fits, is_whole = self.parse_usual(texts)
         for place in np.flatnonzero(~fits).tolist():
             number = self._parse(texts[place])
             if number is not None:
@@ -139,7 +139,7 @@ class NumberNotation:
             return values.astype(np.int64), fits
         return values, fits
 
-    def _parse_usual(
+    def parse_usual(
         self, texts: Sequence[str]
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_], bool]:
         """Read the texts in the usual forms, by Arrow: in Python a text takes ten times longer."""
