@@ -1,10 +1,10 @@
 """Plant errors of known kinds into a table.
 
 >>> import pandas as pd
->>> table = pd.DataFrame({"age": [34, 41, 29, 52], "city": ["Rome", "Oslo", "Rome", "Bonn"]})
->>> planted = plant(table, ["decimal shift"], 0.25, 0)
->>> planted.mask.sum(), planted.frame["age"].max() > 52 or planted.frame["age"].min() < 29
-(np.int64(1), np.True_)
+>>> table = pd.DataFrame({"age": range(29, 49), "city": ["Rome", "Oslo"] * 10})
+>>> planted = plant(table, ["decimal shift"], 0.05, 0)
+>>> planted.mask.sum(), planted.frame["age"].between(29, 49).sum()
+(np.int64(1), np.int64(19))
 
 A kind is planted only where it changes the cell and where the column can hold it. Columns of whole
 numbers stay whole, decimals are kept, and a column that receives a word becomes text as it would
