@@ -19,8 +19,8 @@ def made_findings(n_rows, *cells):
 class FarFinder:
     """Finds numbers that are far from those of the fitted table, and nothing else."""
 
-    def __init__(self, random_state=0):
-        self.random_state = random_state
+    def __init__(self, random_state=0, n_jobs=None):
+        self.random_state, self.n_jobs = random_state, n_jobs
 
     def fit(self, table):
         self._usual = {
