@@ -35,7 +35,7 @@ include_patterns = [
 ]
 
 CONTENTS = {
-    "": ["docs/tutorial"],
+    "": ["docs/tutorial", "docs/tutorial-errors"],
     "Guides": [
         "Overview <docs/guide>",
         "docs/guides/detect",
