@@ -14,7 +14,7 @@ import pandas as pd
 from metaod.errors import UserError
 from metaod.learners import FlatForest
 from metaod.tables import Table, read_table
-from metaod.wrong_cells._columns import canonical_order, columns_of, mapping_rows
+from metaod.wrong_cells._columns import canonical_order, columns_of, in_order
 from metaod.wrong_cells._evidence import FEATURES, gather
 from metaod.wrong_cells._scorer import CONTEXT, LOWEST, Looked, Scorer, context_of, log_odds
 from research.review_training import flat_boosting
@@ -101,7 +101,7 @@ class Sample:
         if len(columns) != wrong.shape[1] or table.n_rows != len(wrong):
             return None  # it was read in another shape
         order = canonical_order(columns)
-        canonical = [mapping_rows(column, order) for column in columns]
+        canonical = in_order(columns, order)
         everything = np.arange(len(order))
         evidence = gather(canonical, order, everything, 0, lambda own: np.ones(len(own), bool))
         parts: list[tuple[Any, ...]] = []

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
 
 from metaod.tables import read_table
-from metaod.wrong_cells._columns import Scale, canonical_order, columns_of, mapping_rows
+from metaod.wrong_cells._columns import Scale, canonical_order, columns_of, in_order
 from metaod.wrong_cells._dependencies import find_contradictions, rows_alike
 from metaod.wrong_cells._forest import association, expected_cells, linear_predictions
 from metaod.wrong_cells._formulas import broken_orders, find_formulas, find_series
@@ -188,6 +188,14 @@ def test_the_near_frequent_text_is_that_of_all_pairs(uses):
         assert found.get(place) == best
 
 
+def test_all_misspelt_words_of_a_text_are_corrected():
+    texts = [f"surgical infection prevention {n}" for n in range(40)] + ["Surgxcal infectxon 7"]
+    frame = pd.DataFrame({"condition": texts, "x": np.arange(41)})
+    column = columns_in(frame)[0]
+    _, better = spellings(column)
+    assert better == {column.distinct.tolist().index(texts[-1]): "Surgical infection 7"}
+
+
 def test_numbered_names_are_no_misspellings_of_each_other():
     texts = ["clerk 4", "clerk 43", "clerk 5", "clark 4"]
     counts = np.array([50.0, 1.0, 3.0, 1.0])
@@ -241,7 +249,7 @@ def test_rows_alike_are_the_later_ones():
     frame.loc[61, "invoice"] = "new"
     columns = columns_in(frame)
     order = canonical_order(columns)
-    alike, first = rows_alike([mapping_rows(column, order) for column in columns], order)
+    alike, first = rows_alike(in_order(columns, order), order)
     assert order[alike["repeated"]].tolist() == [60]
     assert order[alike["nearly repeated"]].tolist() == [61]
     assert sorted(first[alike["repeated"] | alike["nearly repeated"]].tolist()) == [4, 9]

@@ -1,7 +1,7 @@
 """The columns of a table as evidence needs them: numbers, codes of values, texts, and bins."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -197,10 +197,9 @@ class Scale:
 
 def columns_of(table: Table) -> list[Column]:
     """Return the columns of a table, in its order."""
-    misfits = getattr(table, "misfits", {})
     found = []
     for name, series in table.frame.items():
-        own = misfits.get(str(name))
+        own = table.misfits.get(str(name))
         texts = {} if own is None else dict(zip(own.rows.tolist(), own.texts, strict=True))
         found.append(_column(str(name), series, texts))
     return found
@@ -236,15 +235,12 @@ def _typed(series: "pd.Series[Any]") -> tuple[Kind, npt.NDArray[Any]]:
 def joined(reference: Sequence[Column], new: Sequence[Column]) -> list[Column]:
     """Return the columns of reference rows followed by new ones, which have the same names."""
     by_name = {column.name: column for column in new}
-    return [_joined(column, by_name.get(column.name)) for column in reference]
+    return [_joined(column, by_name[column.name]) for column in reference]
 
 
-def _joined(first: Column, second: Column | None) -> Column:
-    n_first = len(first.codes)
-    if second is None:
-        raise KeyError(first.name)
-    values = second.distinct
-    misfits = {n_first + row: text for row, text in second.misfits.items()}
+def _joined(first: Column, second: Column) -> Column:
+    n_first, values = len(first.codes), second.distinct
+    misfits = {**first.misfits, **{n_first + row: text for row, text in second.misfits.items()}}
     if first.is_number and not second.is_number:  # read as text now: what is no number is a misfit
         values = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(np.float64)
         unread = second.spread(np.isnan(values), False)
@@ -257,22 +253,32 @@ def _joined(first: Column, second: Column | None) -> Column:
     own = np.append(codes[: len(first.distinct)], -1)[first.codes]
     later = np.append(codes[len(first.distinct) :], -1)[second.codes]
     joined_codes = np.concatenate([own, later]).astype(np.int64)
-    misfits = {**first.misfits, **misfits}
     return Column(first.name, first.kind, joined_codes, np.asarray(distinct), misfits)
 
 
-def canonical_order(columns: Sequence[Column]) -> Codes:
-    """Return an order of the rows that depends on their cells alone, not on where they stand."""
+def row_hashes(columns: Sequence[Column]) -> npt.NDArray[np.uint64]:
+    """Return a hash of each row's cells in some columns, whatever their order is."""
     total = np.zeros(len(columns[0].codes), dtype=np.uint64)
     for column in columns:
         own = pd.util.hash_array(np.array([column.name], dtype=object))[0]
         mixed = (column.hashes ^ own) * np.uint64(0x9E3779B97F4A7C15)
         total += mixed ^ (mixed >> np.uint64(29))
-    return np.argsort(total, kind="stable")
+    return total
 
 
-def mapping_rows(column: Column, rows: Codes) -> Column:
-    """Return the column with its rows in another order, or some of them."""
-    places = {row: place for place, row in enumerate(rows.tolist())} if column.misfits else {}
-    misfits = {places[row]: text for row, text in column.misfits.items() if row in places}
-    return Column(column.name, column.kind, column.codes[rows], column.distinct, misfits)
+def canonical_order(columns: Sequence[Column]) -> Codes:
+    """Return an order of the rows that depends on their cells alone, not on where they stand."""
+    return np.argsort(row_hashes(columns), kind="stable")
+
+
+def in_order(columns: Sequence[Column], order: Codes) -> list[Column]:
+    """Return the columns with their rows in another order."""
+    places = np.argsort(order)
+    return [
+        replace(
+            column,
+            codes=column.codes[order],
+            misfits={int(places[row]): text for row, text in column.misfits.items()},
+        )
+        for column in columns
+    ]

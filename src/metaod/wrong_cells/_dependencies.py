@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from metaod.wrong_cells._columns import Codes, Column, Values
+from metaod.wrong_cells._columns import Codes, Column, Values, row_hashes
 
 _LEAST_AGREEMENT = 0.75  # of rows with their group, beyond what the frequencies give
 _MOST_DETERMINANTS = 40
@@ -121,7 +121,6 @@ class _Groups:
     most: Codes
     usual: Codes
     of_pair: Codes  # rows of the pair of values that each row has
-    second: Codes  # rows of the next most frequent effect
 
     @classmethod
     def of(cls, x: Codes, y: Codes, n_x: int, n_y: int) -> "_Groups":
@@ -132,13 +131,10 @@ class _Groups:
         order = np.lexsort((effect, counts, cause))
         last = np.flatnonzero(np.append(cause[order][1:] != cause[order][:-1], True))
         sizes = np.bincount(x, minlength=n_x)
-        most, usual, second = (np.zeros(n_x, dtype=np.int64) for _ in range(3))
+        most, usual = np.zeros(n_x, dtype=np.int64), np.zeros(n_x, dtype=np.int64)
         at = order[last]
         most[cause[at]], usual[cause[at]] = counts[at], effect[at]
-        before = order[np.maximum(last - 1, 0)]
-        same = (last > 0) & (cause[before] == cause[at])
-        second[cause[at][same]] = counts[before][same]
-        return cls(sizes, most, usual, counts[inverse], second)
+        return cls(sizes, most, usual, counts[inverse])
 
 
 def _compare(
@@ -181,21 +177,13 @@ def rows_alike(
     Returns which rows repeat an earlier one by their ``positions``, and the position of the first
     row of each that does. Rows of an earlier table, at negative positions, repeat nothing.
     """
-    n_rows = len(columns[0].codes)
-    total = np.zeros(n_rows, dtype=np.uint64)
-    rest = np.zeros(n_rows, dtype=np.uint64)
-    n_rest = 0
-    for column in columns:
-        own = column.hashes * np.uint64(0x9E3779B97F4A7C15)
-        own = (own ^ (own >> np.uint64(31))) * np.uint64(2 * len(column.name) + 0x51ED27)
-        total = total * np.uint64(31) + own
-        if not is_key(column):
-            rest = rest * np.uint64(31) + own
-            n_rest += 1
-    exact, first = _repeats(total, positions)
-    near, first_near = _repeats(rest, positions)
+    rest = [column for column in columns if not is_key(column)]
+    exact, first = _repeats(row_hashes(columns), positions)
+    near, first_near = np.zeros(len(exact), dtype=np.bool_), first
+    if rest:
+        near, first_near = _repeats(row_hashes(rest), positions)
     near &= ~exact
-    if n_rest < 4 or near.mean() > 0.05:
+    if len(rest) < 4 or near.mean() > 0.05:
         near[:] = False
     if exact.mean() > 0.2:
         exact[:] = False

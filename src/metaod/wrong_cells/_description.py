@@ -10,7 +10,6 @@ from metaod.wrong_cells._columns import Codes, Column, Values
 from metaod.wrong_cells._evidence import FEATURES, CellEvidence, TableEvidence
 from metaod.wrong_cells._numbers import SLIPS
 
-_PLACES = {name: place for place, name in enumerate(FEATURES)}
 _NAMES = {"number": "a number", "date": "a date", "truth": "a truth value"}
 _FITS = 2.0  # usual residuals that a corrected value may have left
 _LEAST_GAIN = 0.7

@@ -13,8 +13,8 @@ from metaod.wrong_cells._columns import (
     Values,
     canonical_order,
     columns_of,
+    in_order,
     joined,
-    mapping_rows,
 )
 from metaod.wrong_cells._description import describe
 from metaod.wrong_cells._evidence import gather
@@ -92,8 +92,7 @@ class WrongCellFinder:
         row_scores = np.zeros(table.n_rows)
         if len(order) < _FEWEST_ROWS or not 0 < len(columns) <= _MOST_COLUMNS:
             return WrongCells(_frame([]), row_scores)
-        by_name = sorted(range(len(columns)), key=lambda place: columns[place].name)
-        canonical = [mapping_rows(columns[place], order) for place in by_name]
+        canonical = in_order(sorted(columns, key=lambda column: column.name), order)
         scorer = self.scorer or Scorer.shipped()
         positions = order - n_known
         evidence = gather(

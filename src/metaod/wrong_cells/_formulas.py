@@ -1,7 +1,7 @@
 """Evidence from rules between numbers: sums, products, orders, and series in time."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 
 import numpy as np
@@ -36,15 +36,12 @@ class Formula:
         Share of rows in which it holds.
     terms : tuple of int
         Places of the other columns.
-    is_product : bool
-        Whether it is a product of powers rather than a sum.
     """
 
     deviation: Values
     value: Values
     holds: float
     terms: tuple[int, ...]
-    is_product: bool
 
     def evidence(self) -> dict[str, Values]:
         """Return it as evidence."""
@@ -83,9 +80,7 @@ def find_formulas(
             formula = _formula(values, steps, own, others, rows, rng, is_product=is_product)
             if formula is not None:
                 terms = tuple(numeric[term] for term in formula.terms)
-                found[place] = Formula(
-                    formula.deviation, formula.value, formula.holds, terms, is_product
-                )
+                found[place] = replace(formula, terms=terms)
                 break
     return found
 
@@ -198,7 +193,7 @@ def _applied(
         return None
     digits = max(0, round(-np.log10(steps[own])))
     value = np.where(known, np.round(value, digits), np.nan)
-    return Formula(deviation, value, holds, tuple(others[used].tolist()), is_product)
+    return Formula(deviation, value, holds, tuple(others[used].tolist()))
 
 
 def broken_orders(columns: Sequence[Column], weights: Values, reference: Codes) -> list[Values]:

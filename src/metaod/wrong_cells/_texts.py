@@ -124,10 +124,10 @@ def _words(texts: list[str], counts: Values, better: dict[int, str]) -> tuple[Va
     near = np.zeros(len(texts))
     if len(texts) > _MOST_COMPARED:
         return rarest, near
-    split = [_WORD.findall(text.lower()) for text in texts]
+    split = [list(dict.fromkeys(_WORD.findall(text.lower()))) for text in texts]
     uses: Counter[str] = Counter()
     for own, count in zip(split, counts.tolist(), strict=True):
-        for word in set(own):
+        for word in own:
             uses[word] += count
     words = list(uses)
     n_uses = np.array([uses[word] for word in words])
@@ -139,13 +139,14 @@ def _words(texts: list[str], counts: Values, better: dict[int, str]) -> tuple[Va
     corrected = near_frequent(words, n_uses, rare)
     fixes = {words[place]: words[other] for place, other in corrected.items()}
     for place, own in enumerate(split):
-        for word in set(own):
+        fixed = texts[place]
+        for word in own:
             rarest[place] = min(rarest[place], np.log(uses[word] - counts[place] + 1.0))
             if word in fixes and uses[word] <= 2 * counts[place]:
-                ratio = float(np.log(uses[fixes[word]] / uses[word]))
-                if ratio > near[place]:
-                    near[place] = ratio
-                    better.setdefault(place, _replaced(texts[place], word, fixes[word]))
+                near[place] = max(near[place], np.log(uses[fixes[word]] / uses[word]))
+                fixed = _replaced(fixed, word, fixes[word])
+        if fixed != texts[place]:
+            better.setdefault(place, fixed)
     return rarest, near
 
 
