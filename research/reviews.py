@@ -1,11 +1,11 @@
 """Reviews of labelled tables, in which the labels play the reviewer."""
 
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,13 @@ CHECKPOINTS = (0, 1, 2, 3, 5, 10, 20, 40, 80)
 Labels = npt.NDArray[np.int8]
 Mask = npt.NDArray[np.bool_]
 Rank = Callable[[MarkedTable], Scores]
+
+
+def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
+    """Write arrays to a file, which is complete or absent."""
+    unfinished = path.with_suffix(".part.npz")
+    np.savez(unfinished, **arrays)
+    unfinished.replace(path)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,9 +112,7 @@ class ReviewTable:
 
     def write(self, path: Path) -> None:
         """Write to a file, which is complete or absent."""
-        unfinished = path.with_suffix(".part.npz")
-        np.savez(unfinished, **vars(self))
-        unfinished.replace(path)
+        write_arrays(path, vars(self))
 
     @classmethod
     def read(cls, path: Path) -> Self:

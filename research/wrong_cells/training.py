@@ -18,6 +18,7 @@ from metaod.wrong_cells._columns import canonical_order, columns_of, in_order
 from metaod.wrong_cells._evidence import FEATURES, gather
 from metaod.wrong_cells._scorer import CONTEXT, LOWEST, Looked, Scorer, context_of, log_odds
 from research.review_training import flat_boosting
+from research.reviews import write_arrays
 from research.wrong_cells.planting import add_dependencies, plant_any
 from research.wrong_cells.tables import Source
 
@@ -128,9 +129,7 @@ class Sample:
 
     def write(self, path: Path) -> None:
         """Write to a file, which is complete or absent."""
-        unfinished = path.with_suffix(".part.npz")
-        np.savez(unfinished, **vars(self))
-        unfinished.replace(path)
+        write_arrays(path, vars(self))
 
     @classmethod
     def read(cls, path: Path) -> Self:
