@@ -45,18 +45,7 @@ __all__ = [
 ]
 
 
-__getattr__ = exports(
-    __name__,
-    cluster="cluster",
-    detection="MetaOD Review compare detect_file load",
-    history="fingerprint",
-    metafeatures="extract",
-    models="ModelSpec model_space register_family",
-    plot="plot",
-    selection="Selection select",
-    tables="Preparation Table load_example prepare read_table",
-    wrong_cells="WrongCellFinder find_wrong_cells",
-)
+__getattr__ = exports(__name__)
 
 
 def __dir__() -> list[str]:

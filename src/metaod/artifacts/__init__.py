@@ -27,10 +27,4 @@ __all__ = [
     "write_container",
 ]
 
-__getattr__ = exports(
-    __name__,
-    _artifact="Artifact library_versions",
-    _container="BadArtifact check_target read_container write_container",
-    _history="Calibration History",
-    _trained="Trained",
-)
+__getattr__ = exports(__name__)

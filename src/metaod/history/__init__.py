@@ -39,12 +39,4 @@ __all__ = [
     "train",
 ]
 
-__getattr__ = exports(
-    __name__,
-    _datasets="FolderEntry LabelledDataset iter_folder",
-    _evaluation="DEFAULT_FOREST REFERENCE_MODELS Evaluation MegaEnsemble evaluate_models",
-    _fingerprint="FINGERPRINT_FORMAT fingerprint",
-    _metrics="MEASURES Measures measure",
-    _shipped="RECIPES find_artifact shipped_folder",
-    _training="TrainingData train",
-)
+__getattr__ = exports(__name__)

@@ -30,11 +30,4 @@ __all__ = [
     "register_learner",
 ]
 
-__getattr__ = exports(
-    __name__,
-    _base="Learner OnStep",
-    _cleaning="Cleaning",
-    _forests="FlatForest",
-    _registry="learner_class learner_classes make_learner register_learner",
-    _training="origin_folds",
-)
+__getattr__ = exports(__name__)

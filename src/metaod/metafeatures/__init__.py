@@ -21,9 +21,4 @@ __all__ = [
     "extract", "register_schema", "schema", "statistic_and_summary",
 ]  # fmt: skip
 
-__getattr__ = exports(
-    __name__,
-    _extraction="MetaFeatures SCHEMAS extract register_schema schema",
-    _landmarkers="FeatureInputs LandmarkerRuns",
-    _schema="Feature Schema computes statistic_and_summary",
-)
+__getattr__ = exports(__name__)

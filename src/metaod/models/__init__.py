@@ -39,4 +39,4 @@ __all__ = [
 ]  # fmt: skip
 
 # needs PyOD, which is slow to import
-__getattr__ = exports(__name__, _detector="AverageDetector SpecDetector")
+__getattr__ = exports(__name__)

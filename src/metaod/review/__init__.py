@@ -28,13 +28,4 @@ __all__ = [
     "read_marks",
 ]
 
-__getattr__ = exports(
-    __name__,
-    _features="RowSpace",
-    _loop="ReviewLoop checked_marks",
-    _marked_table="MarkedTable",
-    _marks_file="ANSWERS",
-    _ranker="Ranker",
-    _row_view="RowCell RowView in_own_units",
-    _table_marks="TableMarks UsedMarks read_marks",
-)
+__getattr__ = exports(__name__)

@@ -55,23 +55,4 @@ __all__ = [
     "stream_table",
 ]
 
-__getattr__ = exports(
-    __name__,
-    _columns="SURPRISAL_UNIT",
-    _misfits="Misfits",
-    _preparation="NothingToScore Preparation prepare",
-    _read_rows="ReadRows",
-    _reading="is_file read_table",
-    _record="ColumnRecord Drift PreparationRecord PreparedTable cell_text",
-    _roles="Roles",
-    _saved_table="save_table saved_table",
-    _stream="TableStream is_large stream_table",
-    _table="Table",
-    examples="load_example",
-    readers="READ_ENDINGS",
-    **{
-        "readers._raw_text": "RawText",
-        "readers._reader": "SheetPlaces",
-        "readers._source": "check_plain_file",
-    },
-)
+__getattr__ = exports(__name__)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Limits", "PageServer"]
 
-_find = exports(__name__, _limits="Limits", _server="PageServer")
+_find = exports(__name__)
 
 
 def __getattr__(name: str) -> Any:
