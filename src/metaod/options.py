@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BadValues",
+    "Building",
     "Columns",
     "Fitting",
     "Names",
@@ -81,6 +82,11 @@ def _delimiter(given: Any) -> str:
 def is_delimiter(text: str) -> bool:
     """Whether a text can separate fields."""
     return len(text) == 1 and text.isascii() and not text.isalnum() and text not in '"\r\n\0'
+
+
+def _schemas(given: Any) -> tuple[str, ...]:
+    names = as_names(given)
+    return () if names == ("none",) else names
 
 
 def _encoding(given: Any) -> str:
@@ -375,6 +381,42 @@ class Fitting(Options):
         metavar="N",
         flags=("--jobs", "-j"),
         legal="an int other than 0, or None",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Building(Options):
+    """What a build computes on each dataset."""
+
+    title: ClassVar[str] = "What is computed"
+
+    space: str = option("paper", "Model space: paper, extended, or all.", metavar="NAME")
+    detectors: Iterable[str] = option(
+        (),
+        "Only this family.",
+        details="The Mega Ensemble, which needs all families, is then left out.",
+        metavar="NAME",
+        flags=("--family",),
+    )
+    averages: bool = option(False, "Also evaluate the averages that may be picked.")
+    trials: int = option(
+        5, "Trials of a random model.", details="Trial t uses seed t.", metavar="N", minimum=1
+    )
+    references: bool = option(
+        True,
+        "Evaluate the reference models too.",
+        shown="references",
+        flags=("--references", "--no-references"),
+    )
+    schemas: Iterable[str] = option(
+        ("paper", "scores"),
+        "Meta-features: paper, scores, none.",
+        metavar="NAME",
+        flags=("--schema",),
+        convert=_schemas,
+    )
+    retry: Iterable[str] = option(
+        (), "Repeat trials in this state: failed, 'over budget'.", metavar="STATE"
     )
 
 

@@ -126,9 +126,7 @@ def test_over_budget_is_skipped_and_can_be_made_again(tmp_path, folder):
     assert report.states == {CellState.OVER_BUDGET: 28}
     fair = BuildOptions(detectors=("COF",), references=False, schemas=())
     assert run(tmp_path / "a.db", folder, fair).states == {}
-    again = BuildOptions(
-        detectors=("COF",), references=False, schemas=(), retry=frozenset({CellState.OVER_BUDGET})
-    )
+    again = BuildOptions(detectors=("COF",), references=False, schemas=(), retry=("over budget",))
     assert run(tmp_path / "a.db", folder, again).states == {CellState.OK: 28}
 
 
@@ -137,7 +135,7 @@ def test_the_mega_ensemble_follows_its_members(tmp_path):
     mean = BuildOptions(trials=1, schemas=(), budget=Budget(bytes=50_000))
     run(tmp_path / "a.db", folder, mean)
     run(tmp_path / "a.db", folder, BuildOptions(
-        trials=1, schemas=(), retry=frozenset({CellState.OVER_BUDGET})))  # fmt: skip
+        trials=1, schemas=(), retry=("over budget",)))  # fmt: skip
     run(tmp_path / "b.db", folder, BuildOptions(trials=1, schemas=()))
     assert content(tmp_path / "a.db") == content(tmp_path / "b.db")
 
@@ -156,7 +154,9 @@ def test_a_failing_detector_is_a_failed_cell_with_its_reason(tmp_path, folder):
     register_family("Breaking", Breaking)
     register_family("Nan", Nan)
     try:
-        options = BuildOptions("all", ("Breaking", "Nan"), references=False, schemas=())
+        options = BuildOptions(
+            space="all", detectors=("Breaking", "Nan"), references=False, schemas=()
+        )
         report = run(tmp_path / "a.db", folder, options)
     finally:
         unregister_family("Breaking")

@@ -114,7 +114,7 @@ def test_what_a_member_lacks_its_averages_lack(tmp_path, folder):
     for average in averages_of(FEW[:3]):
         lost = any(member.id in over for member in FEW[:3] if member.id in average.id)
         assert (states[average.id] != CellState.OK) == lost
-    retried = replace(OPTIONS, retry=frozenset({CellState.OVER_BUDGET}))
+    retried = replace(OPTIONS, retry=("over budget",))
     run(tmp_path / "a.db", folder, retried)
     run(tmp_path / "b.db", folder, OPTIONS)
     assert cells(tmp_path / "a.db") == cells(tmp_path / "b.db")

@@ -194,7 +194,7 @@ def test_another_builder_repeats_failures_once(tmp_path, postgres):
     folder, url = make_folder(tmp_path / "data", count=1), postgres.new_url()
     options = replace(TINY, budget=Budget(seconds=0.0))
     run(url, folder, options)
-    again = replace(options, retry=frozenset({CellState.OVER_BUDGET}))
+    again = replace(options, retry=("over budget",))
     reports = []
 
     def start_another(_):
@@ -228,7 +228,7 @@ def test_only_what_another_builder_leaves_is_computed(tmp_path, postgres):
 def test_what_is_retried_remains_until_it_is_written_again(tmp_path, postgres):
     folder, url = make_folder(tmp_path / "data", count=1), postgres.new_url()
     run(url, folder, replace(TINY, budget=Budget(seconds=0.0)))
-    retry = replace(TINY, retry=frozenset({CellState.OVER_BUDGET}))
+    retry = replace(TINY, retry=("over budget",))
 
     def start_another(_):
         # the same claim, other models

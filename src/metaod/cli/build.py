@@ -1,14 +1,18 @@
 """``metaod build``: fill a store with the performance of every model on every dataset."""
 
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
+from metaod.cli.options import with_options
 from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import console, message
-from metaod.errors import BadParameter, UserError, counted
+from metaod.errors import UserError, counted
+from metaod.options import Building, Options
+from metaod.options import option as declared
 
 if TYPE_CHECKING:
     from metaod.history import FolderEntry
@@ -20,7 +24,7 @@ def option(metavar: str | None, text: str, panel: str | None = None, *names: str
     return typer.Option(*names, help=text, metavar=metavar, rich_help_panel=panel, **kw)
 
 
-_WHAT, _HOW, _LIMITS = "What is computed", "How it is computed", "Limits of a cell"
+_HOW = "How it is computed"
 
 StoreOption = Annotated[str, option("PATH", "The store: a file, or a database URL.")]
 Folders = Annotated[
@@ -28,16 +32,28 @@ Folders = Annotated[
     option("DIR", "Folder of labelled datasets, with or without a catalogue.csv; repeatable."),
 ]
 LabelOption = Annotated[str, option("NAME", "Label column (or array) of the datasets.")]
-MaxSeconds = Annotated[
-    float, option("S", "Seconds that one cell may take.", _LIMITS, min=0, max=1e9)
-]
-MaxMemory = Annotated[
-    float,
-    option("G", "Memory that one cell may take beside the table, in GiB.", _LIMITS, min=0, max=1e6),
-]
 Texts = list[str] | None
 
 
+@dataclass(frozen=True, kw_only=True)
+class CellLimits(Options):
+    """What one cell may take."""
+
+    title: ClassVar[str] = "Limits of a cell"
+
+    max_seconds: float = declared(60.0, "Seconds that one cell may take.", metavar="S", minimum=0)
+    max_memory: float = declared(
+        2.0, "Memory that one cell may take beside the table, in GiB.", metavar="G", minimum=0
+    )
+
+    def budget(self) -> "Budget":
+        """Return them as the store takes them."""
+        from metaod.models import Budget
+
+        return Budget(seconds=self.max_seconds, bytes=int(self.max_memory * 2**30))
+
+
+@with_options
 def build(
     *,
     store: StoreOption,
@@ -46,13 +62,7 @@ def build(
     only: Annotated[
         Texts, option("TEXT", "Only datasets whose name contains this; repeatable.")
     ] = None,
-    space: Annotated[str, option("NAME", "Model space: paper, extended, or all.", _WHAT)] = "paper",
-    family: Annotated[Texts, option("NAME", "Only this family; repeatable.", _WHAT)] = None,
-    averages: Annotated[
-        bool,
-        option(None, "Also evaluate the averages that may be picked.", _WHAT, "--averages"),
-    ] = False,
-    trials: Annotated[int, option("N", "Trials of a random model.", _WHAT, min=1)] = 5,
+    what: Building,
     jobs: Annotated[
         int, option("N", "Number of processes; -1 for one per core.", _HOW, "--jobs", "-j")
     ] = 1,
@@ -64,17 +74,7 @@ def build(
         str | None,
         option("ADDRESS", "Address of a Dask scheduler, such as tcp://host:8786.", _HOW),
     ] = None,
-    max_seconds: MaxSeconds = 60.0,
-    max_memory: MaxMemory = 2.0,
-    references: Annotated[bool, option(None, "Evaluate the reference models too.", _WHAT)] = True,
-    schema: Annotated[
-        Texts,
-        option("NAME", "Meta-features: paper, scores, none; repeatable, both by default.", _WHAT),
-    ] = None,
-    retry: Annotated[
-        Texts,
-        option("STATE", "Repeat trials in this state: failed, 'over budget'; repeatable.", _HOW),
-    ] = None,
+    limits: CellLimits,
 ) -> None:
     """Evaluate models on labelled datasets and keep the results in a store.
 
@@ -82,23 +82,10 @@ def build(
     and the same command continues where it stopped. What the store has is
     not computed again. Several builds may fill a store on PostgreSQL at once.
     """
-    from metaod.models import CellState
     from metaod.store import BuildOptions, Store, make_executor
     from metaod.store import build as run_build
 
-    states = [state.value for state in CellState]
-    for state in set(retry or ()).difference(states):
-        raise BadParameter("metaod build", "--retry", states, state)
-    options = BuildOptions(
-        space=space,
-        detectors=tuple(family) if family else None,
-        averages=averages,
-        trials=trials,
-        budget=make_budget(max_seconds, max_memory),
-        references=references,
-        schemas=() if schema == ["none"] else tuple(schema or ("paper", "scores")),
-        retry=frozenset(map(CellState, retry or ())),
-    )
+    options = BuildOptions(**vars(what), budget=limits.budget()).checked("metaod build")
     options.specs()
     runner = make_executor(jobs, executor, scheduler)
     entries = list_folders(data, label)
@@ -169,10 +156,3 @@ def list_folders(folders: list[Path], label: str) -> "list[FolderEntry]":
     from metaod.history import iter_folder
 
     return [entry for folder in folders for entry in iter_folder(folder, label=label)]
-
-
-def make_budget(max_seconds: float, max_memory: float) -> "Budget":
-    """Return the budget of one cell, from the options."""
-    from metaod.models import Budget
-
-    return Budget(seconds=max_seconds, bytes=int(max_memory * 2**30))

@@ -7,15 +7,14 @@ from typing import Annotated, Any
 import typer
 
 from metaod.cli.build import (
+    CellLimits,
     Folders,
     LabelOption,
-    MaxMemory,
-    MaxSeconds,
     StoreOption,
     list_folders,
-    make_budget,
     option,
 )
+from metaod.cli.options import with_options
 from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import Json, console, grid, print_facts, print_json, visible
 from metaod.errors import BadParameter, UserError, counted
@@ -211,6 +210,7 @@ def merge(
 
 
 @app.command()
+@with_options
 def verify(
     *,
     store: StoreOption,
@@ -218,14 +218,13 @@ def verify(
     label: LabelOption = "y",
     sample: Annotated[int, option(None, "Cells to recompute.", min=1)] = 50,
     seed: Annotated[int, option(None, "Seed of the draw.")] = 0,
-    max_seconds: MaxSeconds = 60.0,
-    max_memory: MaxMemory = 2.0,
+    limits: CellLimits,
 ) -> None:
     """Recompute a random sample of cells and compare; exit with code 2 if any differs."""
     from metaod.store import Store
     from metaod.store import verify as recompute
 
-    entries, budget = list_folders(data, label), make_budget(max_seconds, max_memory)
+    entries, budget = list_folders(data, label), limits.budget()
     with ProgressLine("checking the store") as line, Store(store, read_only=True) as opened:
         problems = opened.inconsistencies()
         if problems:

@@ -186,7 +186,6 @@ _OPTIONS = {
     ("learner", "name"): "learner",
     ("make_executor", "n_jobs"): "jobs",
     ("make_executor", "name"): "executor",
-    ("model_space", "detectors"): "family",
     ("model_space", "name"): "space",
     ("Store", "url_or_path"): "store",
 }

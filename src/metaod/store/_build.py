@@ -100,7 +100,7 @@ def build(
         each finished task, and, while it waits for other builders, with the number of tasks that
         they have claimed.
     """
-    options = options or BuildOptions()
+    options = (options or BuildOptions()).checked("build")
     executor = executor or SerialExecutor()
     start = time.perf_counter()
     states: Counter[CellState] = Counter()
@@ -127,7 +127,7 @@ def build(
             results = _recorded(executor.run(run_task, iter(tasks)), record)
         else:
             replan = partial(_replan, store, found, options)
-            results = shared.run(executor, tasks, options.retry, replan, record, on_others)
+            results = shared.run(executor, tasks, tuple(options.retry), replan, record, on_others)
         for result in results:
             n_tasks += 1
             states.update(item.state for item in result.evaluations)
@@ -161,7 +161,7 @@ def _read_datasets(
 def plan_tasks(store: Store, found: Found, options: BuildOptions) -> list[BuildTask]:
     """Return a task for each dataset on which the store lacks anything, the most costly first."""
     wanted = options.n_trials()
-    lacking = store.repeat(partial(store.missing, found, wanted, retry=options.retry))
+    lacking = store.repeat(partial(store.missing, found, wanted, retry=tuple(options.retry)))
     known = store.repeat(store.stored_schemas)
     mega = options.mega_ensemble()
     members = {member.id for member in mega.members} if mega else set()
@@ -195,7 +195,7 @@ def _replan(
     store: Store, found: Found, options: BuildOptions, task: BuildTask, retried: Collection[str]
 ) -> BuildTask | None:
     """Return what remains of a task after another builder, which retried some states."""
-    states = frozenset(state for state in options.retry if state not in retried)
+    states = tuple(state for state in options.retry if state not in retried)
     one = {task.fingerprint: found[task.fingerprint]}
     return next(iter(plan_tasks(store, one, replace(options, retry=states))), None)
 

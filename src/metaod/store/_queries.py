@@ -211,7 +211,7 @@ class Queries(Database):
         datasets: Iterable[str],
         wanted: Mapping[str, int],
         *,
-        retry: Collection[CellState] = (),
+        retry: Collection[str] = (),
     ) -> dict[str, dict[str, tuple[int, ...]]]:
         """Find the trials of models on datasets that the store lacks.
 
@@ -221,7 +221,7 @@ class Queries(Database):
             Fingerprints; a dataset that is not in the store lacks everything.
         wanted : mapping of str to int
             Number of trials by model id: 1 for a model that is not random.
-        retry : collection of CellState, optional
+        retry : collection of str, optional
             Trials in these states count as missing.
 
         Returns

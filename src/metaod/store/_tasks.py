@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -28,6 +29,7 @@ from metaod.models import (
     expected_costs,
     model_space,
 )
+from metaod.options import Building, document, option
 from metaod.store._schema import MetaFeatureRecord
 from metaod.tables import PreparedTable, prepare
 
@@ -53,48 +55,32 @@ class OutOfMemory(UserError):
     code = "out-of-memory"
 
 
-@dataclass(frozen=True)
-class BuildOptions:
+@dataclass(frozen=True, kw_only=True)
+class BuildOptions(Building):
     """The models and meta-features that a build computes on each dataset.
 
     Parameters
     ----------
-    space : str, default="paper"
-        Name of the model space.
-    detectors : tuple of str, optional
-        Only these families; the Mega Ensemble, which needs all, is then left out.
-    averages : bool, default=False
-        Whether to evaluate the averages of representatives among the models too.
-    trials : int, default=5
-        Trials of a random model; trial t uses seed t.
-    budget : Budget
-        The time and memory that one cell may take.
-    references : bool, default=True
-        Whether to evaluate the reference models too.
-    schemas : tuple of str, default=("paper", "scores")
-        Schemas of the meta-features to extract.
-    retry : frozenset of CellState
-        Trials in these states are computed again.
+    options : ...
     """
 
-    space: str = "paper"
-    detectors: tuple[str, ...] | None = None
-    averages: bool = False
-    trials: int = 5
-    budget: Budget = field(default_factory=Budget)
-    references: bool = True
-    schemas: tuple[str, ...] = ("paper", "scores")
-    retry: frozenset[CellState] = frozenset()
+    budget: Budget = option(
+        Budget(), "The time and memory that one cell may take.", only_python=True
+    )
 
-    def __post_init__(self) -> None:
-        if self.trials < 1:
-            raise BadParameter("build", "trials", "an int in the range [1, inf)", self.trials)
-        for name in self.schemas:
+    def checked(self, owner: str) -> Self:
+        """Return them as the code uses them; errors name the owner."""
+        found = super().checked(owner)
+        for state in found.retry:
+            if state not in [*CellState]:
+                raise BadParameter(owner, "retry", [*CellState], state)
+        for name in found.schemas:
             schema(name)
+        return found
 
     def specs(self) -> tuple[ModelSpec, ...]:
         """Return the models, and the averages if there are any."""
-        models = model_space(self.space, detectors=self.detectors)
+        models = model_space(self.space, detectors=self.detectors or None)
         if not self.averages:
             return models
         averages = candidate_averages(models)
@@ -110,7 +96,7 @@ class BuildOptions:
 
     def mega_ensemble(self) -> MegaEnsemble | None:
         """Return the Mega Ensemble of the space, if it is built."""
-        if not self.references or self.detectors is not None:
+        if not self.references or self.detectors:
             return None
         return MegaEnsemble(self.space, model_space(self.space))
 
@@ -120,6 +106,9 @@ class BuildOptions:
         if (mega := self.mega_ensemble()) is not None:
             random[mega.spec.id] = mega.is_random
         return {model: self.trials if is_random else 1 for model, is_random in random.items()}
+
+
+document(BuildOptions, options=BuildOptions.declared())
 
 
 @dataclass(frozen=True)
