@@ -12,11 +12,9 @@ import pandas as pd
 from metaod.detection._threshold import Contamination
 from metaod.models import Scores
 from metaod.tables import Preparation, Table
-from metaod.wrong_cells import Collector, WrongCellFinder, WrongCells
+from metaod.wrong_cells import Collector, WrongCellFinder, WrongCells, row_keys
 
 Places = npt.NDArray[np.intp]
-
-_REPEATED = np.uint64(0x9E3779B97F4A7C15)
 
 
 class CellCheck:
@@ -70,7 +68,7 @@ class CellCheck:
             identifiers that are not used to score rows may be others.
         """
         rows = self._checked(table)
-        places, is_known = self._find(rows.frame)
+        places, is_known = self._find(rows)
         known, new = np.flatnonzero(is_known), np.flatnonzero(~is_known)
         if len(new) == 0:
             return self.found.at(places)
@@ -98,16 +96,16 @@ class CellCheck:
         values = self.table.frame[name].mode()
         return values.iloc[0] if len(values) else None
 
-    def _find(self, frame: pd.DataFrame) -> tuple[Places, npt.NDArray[np.bool_]]:
+    def _find(self, rows: Table) -> tuple[Places, npt.NDArray[np.bool_]]:
         """Return the places of rows in the fitted table, and whether they are there."""
         known, order = self._known
-        keys = _row_keys(frame)
+        keys = row_keys(rows)
         found = np.minimum(np.searchsorted(known, keys), len(known) - 1)
         return order[found], known[found] == keys
 
     @cached_property
     def _known(self) -> tuple[npt.NDArray[np.uint64], Places]:
-        keys = _row_keys(self.table.frame)
+        keys = row_keys(self.table)
         order = np.argsort(keys, kind="stable")
         return keys[order], order
 
@@ -150,16 +148,3 @@ def flagged(
     normal = [row for row, answer in (marks or {}).items() if not answer]
     flags[normal] = above[normal]
     return flags
-
-
-def _row_keys(frame: pd.DataFrame) -> npt.NDArray[np.uint64]:
-    """Return a hash of every row; the second of two equal rows has another than the first."""
-    columns = {
-        name: column.to_numpy(np.float64, na_value=np.nan) + 0.0  # -0.0 becomes 0.0
-        if column.dtype.kind in "biuf"
-        else column.astype(str)
-        for name, column in frame.items()
-    }
-    keys = pd.util.hash_pandas_object(pd.DataFrame(columns), index=False)
-    repeated = keys.groupby(keys).cumcount().to_numpy(dtype=np.uint64)
-    return np.asarray(keys.to_numpy() + repeated * _REPEATED)

@@ -1,9 +1,9 @@
 """Find the wrong cells of a table: evidence for every cell, a learned score, findings."""
 
+from metaod.wrong_cells._columns import row_keys
 from metaod.wrong_cells._finder import WrongCellFinder, find_wrong_cells
 from metaod.wrong_cells._findings import (
     CONFIDENT,
-    KINDS,
     Collector,
     Finding,
     FindingGroup,
@@ -13,7 +13,6 @@ from metaod.wrong_cells._findings import (
 
 __all__ = [
     "CONFIDENT",
-    "KINDS",
     "Collector",
     "Finding",
     "FindingGroup",
@@ -21,4 +20,5 @@ __all__ = [
     "WrongCells",
     "find_wrong_cells",
     "group",
+    "row_keys",
 ]

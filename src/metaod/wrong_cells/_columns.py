@@ -21,6 +21,7 @@ _MOST_CLASSES = 63  # rarer values are predicted as one
 _SKEW = 3.0  # of a positive column that is compared on logarithms
 _DAY = 86_400e9
 _LEAST = 1e-300
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # an odd number that spreads the bits of a hash
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,7 +228,7 @@ def _typed(series: "pd.Series[Any]") -> tuple[Kind, npt.NDArray[Any]]:
         return "number", series.dt.total_seconds().to_numpy(dtype=np.float64)
     if types.is_numeric_dtype(series.dtype):
         numbers = series.to_numpy(dtype=np.float64, na_value=np.nan)
-        return "number", np.where(np.isfinite(numbers), numbers, np.nan)
+        return "number", np.where(np.isfinite(numbers), numbers + 0.0, np.nan)  # -0.0 becomes 0.0
     texts = series.astype(object)
     return "text", texts.where(texts.isna(), texts.map(str)).to_numpy(dtype=object)
 
@@ -261,9 +262,17 @@ def row_hashes(columns: Sequence[Column]) -> npt.NDArray[np.uint64]:
     total = np.zeros(len(columns[0].codes), dtype=np.uint64)
     for column in columns:
         own = pd.util.hash_array(np.array([column.name], dtype=object))[0]
-        mixed = (column.hashes ^ own) * np.uint64(0x9E3779B97F4A7C15)
+        mixed = (column.hashes ^ own) * _GOLDEN
         total += mixed ^ (mixed >> np.uint64(29))
     return total
+
+
+def row_keys(table: Table) -> npt.NDArray[np.uint64]:
+    """Return a hash of each row; the second of two equal rows has another than the first."""
+    columns = columns_of(table)
+    keys = row_hashes(columns) if columns else np.zeros(table.n_rows, dtype=np.uint64)
+    repeated = pd.Series(keys).groupby(keys).cumcount().to_numpy(dtype=np.uint64)
+    return keys + repeated * _GOLDEN
 
 
 def canonical_order(columns: Sequence[Column]) -> Codes:
