@@ -8,8 +8,9 @@
     python -m research evaluate-wrong-cells cost                  processor time and memory
 
 Follows docs/wrong-cells.md and writes CSV and Markdown tables to results/wrong-cells. A stopped run
-continues; give a changed finder another ``--label``, or its old results are shown. MODELS is a
-folder with a file for each kind, such as ``without decimal shift.cells``.
+continues; give a changed finder another ``--label``, or its old results are shown. The shipped
+score learned from all tables: give a ``--model`` that did not see the part. MODELS is a folder with
+a file for each kind, such as ``fit without decimal shift.cells``.
 """
 
 import argparse
@@ -206,7 +207,7 @@ def left_out(given: argparse.Namespace) -> None:
     """Measure models that were trained without a kind on errors of this kind only."""
     lines = []
     for kind in LEFT_OUT:
-        score = partial(found, **read_scorer(given.models / f"without {kind}.cells"))
+        score = partial(found, **read_scorer(given.models / f"fit without {kind}.cells"))
         kept = Journal(FOLDER / ".journal" / f"left-out-{_slug(given.label)}-{_slug(kind)}.jsonl")
         for source, frame in tables(given.part, given.tables):
             if source.name not in kept.done:

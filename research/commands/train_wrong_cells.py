@@ -2,10 +2,11 @@
 
     python -m research train-wrong-cells WORK --jobs 2
 
-Errors are planted into the tables of the part *fit* of the protocol (docs/wrong-cells.md). WORK
-keeps what is finished: a run that was stopped goes on where it was. Use a new folder if the code
-has changed. With --without KIND the kind is not planted, and the score is written to WORK alone.
-Needs the extra ``research`` and ``../shared``.
+Errors are planted into the tables of all parts of the protocol (docs/wrong-cells.md). With --parts
+some parts are used, with --without KIND the kind is not planted; the score is then written to WORK,
+for `evaluate-wrong-cells --model`. WORK keeps what is finished: a run that was stopped goes on
+where it was. Use a new folder if the code has changed. Needs the extra ``research`` and
+``../shared``.
 """
 
 import argparse
@@ -15,7 +16,7 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from research.wrong_cells.planting import KINDS
-from research.wrong_cells.tables import Source, sources
+from research.wrong_cells.tables import PARTS, Source, sources
 from research.wrong_cells.training import Sample, read_samples, train
 
 SHIPPED = Path(__file__).parents[2] / "src" / "metaod" / "wrong_cells" / "shipped.cells"
@@ -26,31 +27,30 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("work", type=Path)
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--draws", type=int, default=2, help="tables planted from each table")
-    parser.add_argument("--most", type=int, help="use so many tables")
-    parser.add_argument("--part", default="fit")
+    parser.add_argument("--draws", type=int, default=3, help="tables planted from each table")
+    parser.add_argument("--parts", nargs="+", default=PARTS, choices=PARTS)
     parser.add_argument("--without", help="a kind of errors that is not planted")
-    parser.add_argument("--only-gather", action="store_true")
     given = parser.parse_args()
-    folder = given.work / (f"without {given.without}" if given.without else given.part)
-    folder.mkdir(parents=True, exist_ok=True)
+    without = f" without {given.without}" if given.without else ""
+    folders = [given.work / f"{part}{without}" for part in given.parts]
     kinds = [kind for kind in KINDS if kind != given.without]
     with threadpool_limits(1):
         Parallel(given.jobs)(
             delayed(_make)(source, draw, kinds, folder)
+            for folder, part in zip(folders, given.parts, strict=True)
             for draw in range(given.draws)
-            for source in sources(given.part)[: given.most]
+            for source in sources(part)
         )
-    if given.only_gather:
-        return
     with threadpool_limits(given.jobs):
-        scorer = train(list(read_samples(folder)))
-    path = given.work / f"{folder.name}.cells" if given.without else SHIPPED
+        scorer = train([sample for folder in folders for sample in read_samples(folder)])
+    is_whole = tuple(given.parts) == PARTS and not without
+    path = SHIPPED if is_whole else given.work / f"{' '.join(given.parts)}{without}.cells"
     scorer.write(path)
-    print(f"{path.name}: {path.stat().st_size / 1e3:.0f} kB")
+    print(f"{path}: {path.stat().st_size / 1e3:.0f} kB")
 
 
 def _make(source: Source, draw: int, kinds: list[str], folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{source.name.replace('/', '-')}-{draw}.npz"
     if not path.exists():
         sample = Sample.make(source, draw, kinds)

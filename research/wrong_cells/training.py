@@ -2,7 +2,7 @@
 
 import io
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import UserError
-from metaod.learners import FlatForest
+from metaod.learners import FlatForest, origin_folds
 from metaod.tables import Table, read_table
 from metaod.wrong_cells._columns import canonical_order, columns_of, in_order
 from metaod.wrong_cells._evidence import FEATURES, gather
@@ -218,16 +218,9 @@ def boosted(X: npt.NDArray[np.float32], y: Any, weights: Values, **settings: Any
     return flat_boosting(model)
 
 
-def folds(samples: Iterable[Sample]) -> dict[str, int]:
-    """Return a fold of each origin."""
-    origins = sorted({str(sample.origin) for sample in samples})
-    return {origin: zlib.crc32(origin.encode(), 7) % N_FOLDS for origin in origins}
-
-
 def train(samples: Sequence[Sample], **settings: Any) -> Scorer:
     """Fit the score of cells alone, and of cells together on scores from other origins."""
-    fold_of = folds(samples)
-    own_fold = [fold_of[str(sample.origin)] for sample in samples]
+    own_fold = origin_folds([str(sample.origin) for sample in samples], N_FOLDS).tolist()
     first = [np.zeros(len(sample.features)) for sample in samples]
     suspicion = [sample.features.max(axis=1).astype(float) for sample in samples]
     fewer = {"max_iter": 150, "learning_rate": 0.12, **settings}  # a fold need not be as fine

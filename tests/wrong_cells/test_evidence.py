@@ -13,9 +13,13 @@ from sklearn.linear_model import LinearRegression
 from metaod.tables import read_table
 from metaod.wrong_cells._columns import Scale, canonical_order, columns_of, in_order
 from metaod.wrong_cells._dependencies import find_contradictions, rows_alike
-from metaod.wrong_cells._forest import association, expected_cells, linear_predictions
+from metaod.wrong_cells._expectation import (
+    association,
+    expected_cells,
+    linear_predictions,
+)
 from metaod.wrong_cells._formulas import broken_orders, find_formulas, find_series
-from metaod.wrong_cells._numbers import _isolation, extremes
+from metaod.wrong_cells._numbers import Residuals, _isolation, extremes
 from metaod.wrong_cells._texts import is_one_edit, near_frequent, spellings
 
 WORDS = st.text(alphabet="abc", max_size=5)
@@ -98,6 +102,20 @@ def test_a_cell_does_not_take_part_in_its_own_expectation(related):
         everything, bins, weights = measured(columns)
         found.append(expected_cells(columns, bins, weights, everything, seed=0)[0].place[7])
     assert abs(found[0] - found[1]) < 0.4
+
+
+@given(st.lists(st.none() | st.floats(-100, 100), min_size=3, max_size=30), st.floats(-3, 3))
+def test_residuals_are_differences_in_usual_sizes(values, expected):
+    column = columns_in(pd.DataFrame({"x": [*values, 1.5, 2.5], "y": "a"}))[0]
+    found = Residuals.of(column, np.full(len(column.codes), expected), np.arange(3))
+    mapped = column.scale.map(column.values)
+    slow = [0.0 if np.isnan(own) else own - expected for own in mapped]
+    np.testing.assert_allclose(found.sizes * found.unit, np.abs(slow), rtol=1e-5, atol=1e-6)
+    known = [
+        abs(own) for own, number in zip(slow[:3], mapped[:3], strict=True) if not np.isnan(number)
+    ]
+    if known:
+        assert found.unit >= 1.4 * np.median(known) - 1e-6
 
 
 def test_linear_predictions_are_those_of_least_squares(related):

@@ -202,6 +202,10 @@ def columns_of(table: Table) -> list[Column]:
     for name, series in table.frame.items():
         own = table.misfits.get(str(name))
         texts = {} if own is None else dict(zip(own.rows.tolist(), own.texts, strict=True))
+        if series.dtype.kind == "f":
+            numbers = series.to_numpy(dtype=np.float64, na_value=np.nan)
+            infinite = np.flatnonzero(np.isinf(numbers)).tolist()
+            texts |= {row: str(series.iloc[row]) for row in infinite}
         found.append(_column(str(name), series, texts))
     return found
 

@@ -20,6 +20,9 @@ _SPIKE = 1.0
 _LEAST_RATIO = 1.0
 _PATTERN = 2.5
 _PROBABLE = 0.5
+_FEWEST_ALIKE = 10  # rows with the same value of another column
+_MOST_ALIKE = 20_000  # rows among which they are looked for
+_NARROW = 0.5  # of the usual range
 _WIDTH = 1.645  # spreads on either side of the usual range: nine of ten values
 _LOOKALIKES = str.maketrans({"O": "0", "o": "0", "l": "1", "I": "1", "S": "5", "B": "8"})
 
@@ -99,7 +102,7 @@ def _number(
         return _contradicting(own, columns, row)
     is_far = max(facts["isolation"], facts["isolation mapped"]) > _ISOLATED
     kind = "far" if is_far else "series" if facts["series"] > _JUMP else "number"
-    return kind, *_usual(own, row), None
+    return kind, *(_conditional(own, columns, row) or _usual(own, row)), None
 
 
 def _text(
@@ -131,6 +134,29 @@ def _contradicting(own: CellEvidence, columns: Sequence[Column], row: int) -> De
     return "dependency", _written(own.column, usual), f"with {cause.name} {condition}", suggestion
 
 
+def _conditional(own: CellEvidence, columns: Sequence[Column], row: int) -> tuple[str, str] | None:
+    """Return the range of the rows that share a value, if a number is usual but for that."""
+    column = own.column
+    value = column.values[row]
+    if not column.scale.low <= value <= column.scale.high:
+        return None
+    for place in own.related:
+        cause = columns[place]
+        if not cause.is_few or not cause.present[row]:
+            continue
+        alike = cause.codes[:_MOST_ALIKE] == cause.codes[row]
+        numbers = column.values[:_MOST_ALIKE][alike]
+        numbers = numbers[~np.isnan(numbers)]
+        if len(numbers) < _FEWEST_ALIKE:
+            continue
+        low, high = np.quantile(numbers, [0.05, 0.95], method="closest_observation")
+        is_narrow = high - low < _NARROW * (column.scale.high - column.scale.low)
+        if is_narrow and not low <= value <= high:
+            condition = f"with {cause.name} {_written(cause, int(cause.codes[row]))}"
+            return _range(column, low, high), condition
+    return None
+
+
 def _usual(own: CellEvidence, row: int) -> tuple[str, str]:
     """Return what is usual in the row: a range of numbers, or the most probable categories."""
     column, expected = own.column, own.expected
@@ -139,14 +165,16 @@ def _usual(own: CellEvidence, row: int) -> tuple[str, str]:
         assert expected.spread is not None  # noqa: S101
         width = _WIDTH * float(np.hypot(expected.spread[row], 0.5 * own.unit))
         ends = np.array([-width, width]) + expected.place[row]
-        low, high = _within(column, column.scale.back(ends))
-        shown = [column.shown(low), column.shown(high)]
-        return (shown[0] if shown[0] == shown[1] else " to ".join(shown)), ""
+        return _range(column, *_within(column, column.scale.back(ends))), ""
     if expected.best_class is None or not len(column.distinct):
         return "", ""
     if expected.best is not None and expected.best[row] < _PROBABLE:
         return "", ""
     return _written(column, _code_of_class(column, int(expected.best_class[row]))), ""
+
+
+def _range(column: Column, low: float, high: float) -> str:
+    return " to ".join(dict.fromkeys([column.shown(low), column.shown(high)]))
 
 
 def _within(column: Column, ends: Values) -> tuple[float, float]:

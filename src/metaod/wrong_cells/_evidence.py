@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -14,17 +13,17 @@ from metaod.wrong_cells._dependencies import (
     is_key,
     rows_alike,
 )
-from metaod.wrong_cells._forest import Expected, association, expected_cells
+from metaod.wrong_cells._expectation import Expected, association, expected_cells, surprise
 from metaod.wrong_cells._formulas import Formula, broken_orders, find_formulas, find_series
 from metaod.wrong_cells._numbers import (
+    Residuals,
     Slips,
     extremes,
     find_slips,
-    residual_unit,
-    residuals,
+    residual_evidence,
     slip_evidence,
 )
-from metaod.wrong_cells._texts import spellings, surprise
+from metaod.wrong_cells._texts import spellings
 
 IsKept = Callable[[npt.NDArray[np.float32]], npt.NDArray[np.bool_]]
 
@@ -85,6 +84,7 @@ _LOOKED_AT = {
     "nearly repeated": 0.5,
 }
 _MOST_MISSING = 0.005  # of a column whose gaps are looked at
+_MOST_RELATED = 3  # columns that may be named as a condition
 _RARE_LETTERS = 0.7
 _FEW_BEYOND = np.log10(3.5)
 
@@ -113,6 +113,8 @@ class CellEvidence:
         Better spellings of distinct texts, by code.
     unit : float
         The usual residual, on the column's scale.
+    related : sequence of int
+        The places of the columns that tell most about it.
     """
 
     column: Column
@@ -124,6 +126,7 @@ class CellEvidence:
     slips: Slips
     better: Mapping[int, str]
     unit: float
+    related: Sequence[int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,8 +162,13 @@ def gather(
     alike, first_alike = rows_alike(columns, positions)
     naming = min(range(len(columns)), key=lambda place: _naming_order(columns[place]))
     missing_in_row = np.sum([~column.present for column in columns], axis=0)
-    units = [_unit(column, own, reference) for column, own in zip(columns, expected, strict=True)]
-    deviations = _deviations(columns, expected, units)
+    residuals = [
+        Residuals.of(column, own.place, reference)
+        for column, own in zip(columns, expected, strict=True)
+    ]
+    deviations = np.column_stack(
+        [_deviations(*own) for own in zip(columns, expected, residuals, strict=True)]
+    )
     related = deviations @ (weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-9)).T
     rest = (deviations.sum(axis=1, keepdims=True) - deviations) / max(len(columns) - 1, 1)
     shape = {"log rows": np.log(n_rows), "log columns": np.log(len(columns))}
@@ -181,11 +189,10 @@ def gather(
             own |= dict.fromkeys(alike, 0.0)
         if (formula := formulas.get(place)) is not None:
             own |= formula.evidence()
-        if expected[place].own is not None:
-            own |= _of_classes(expected[place])
+        own |= surprise(expected[place])
         slips, better = Slips(np.empty(0, dtype=np.int64)), dict[int, str]()
         if column.is_number:
-            slips = _add_numbers(own, columns, expected, units, place, reference)
+            slips = _add_numbers(own, columns, expected, residuals, place, reference)
         else:
             of_distinct, better = spellings(column)
             own |= {name: column.spread(values, 0.0) for name, values in of_distinct.items()}
@@ -199,7 +206,8 @@ def gather(
         cells.append(
             CellEvidence(
                 column, rows, features, expected[place], contradictions[place],
-                formulas.get(place), slips, better, units[place],
+                formulas.get(place), slips, better, residuals[place].unit,
+                np.argsort(-weights[place], kind="stable")[:_MOST_RELATED].tolist(),
             )
         )  # fmt: skip
     return TableEvidence(cells, first_alike, n_rows)
@@ -210,27 +218,14 @@ def _naming_order(column: Column) -> tuple[bool, bool, str]:
     return not is_key(column), column.kind == "date", column.name
 
 
-def _unit(column: Column, expected: Expected, reference: Codes) -> float:
-    if expected.place is None:
-        return 1.0
-    residual = np.nan_to_num(column.scale.map(column.values) - expected.place)
-    return residual_unit(residual, column, reference)
-
-
 def _deviations(
-    columns: Sequence[Column], expected: Sequence[Expected], units: Sequence[float]
+    column: Column, expected: Expected, residuals: Residuals
 ) -> npt.NDArray[np.float32]:
-    """Return how far each cell is from what is expected, (rows, columns); 0 if it is missing."""
-    found = np.zeros((len(columns[0].codes), len(columns)), dtype=np.float32)
-    for place, (column, own, unit) in enumerate(zip(columns, expected, units, strict=True)):
-        if own.place is not None:
-            residual = np.abs(np.nan_to_num(column.scale.map(column.values) - own.place))
-            found[:, place] = np.log1p(residual / unit)
-        elif own.own is not None:
-            surprisal = -np.log(np.maximum(own.own, 1e-6))
-            found[:, place] = np.maximum(surprisal - np.asarray(own.entropy), 0)
-        found[~column.present, place] = 0
-    return found
+    """Return how far each cell is from what is expected; 0 if it is missing."""
+    if expected.place is not None:
+        return np.log1p(residuals.sizes).astype(np.float32)
+    found = np.maximum(surprise(expected).get("surprise", np.zeros(len(column.codes))), 0)
+    return np.where(column.present, found, 0).astype(np.float32)
 
 
 def _of_column(column: Column, is_new: npt.NDArray[np.bool_]) -> dict[str, Values | float]:
@@ -254,28 +249,20 @@ def _of_column(column: Column, is_new: npt.NDArray[np.bool_]) -> dict[str, Value
     }
 
 
-def _of_classes(expected: Expected) -> dict[str, Values | float]:
-    assert expected.own is not None  # noqa: S101 - for the type checker; classes have all three
-    assert expected.entropy is not None  # noqa: S101
-    assert expected.best is not None  # noqa: S101
-    return {**surprise(expected.own, expected.entropy, expected.best)}
-
-
 def _add_numbers(
     own: dict[str, Values | float],
     columns: Sequence[Column],
     expected: Sequence[Expected],
-    units: Sequence[float],
+    residuals: Sequence[Residuals],
     place: int,
     reference: Codes,
 ) -> Slips:
-    column = columns[place]
+    column, of_column = columns[place], residuals[place]
     own |= {name: column.spread(values, 0.0) for name, values in extremes(column).items()}
-    own |= residuals(column, expected[place], reference)
+    own |= residual_evidence(column, expected[place], of_column, reference)
     suspicion = np.maximum(np.asarray(own["residual"]), np.asarray(own["outside"]))
-    slips = find_slips(columns, expected, units, place, suspicion)
-    size = np.asarray(own["residual size"]) / units[place]
-    own |= slip_evidence(slips, len(column.codes), partial(np.take, size))
+    slips = find_slips(columns, expected, residuals, place, suspicion)
+    own |= slip_evidence(slips, of_column.sizes)
     return slips
 
 

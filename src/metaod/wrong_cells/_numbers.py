@@ -1,12 +1,14 @@
 """Evidence on numbers and dates: how extreme, how far from what is expected, and which slip."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
+import numpy.typing as npt
 
 from metaod.wrong_cells._columns import Codes, Column, Scale, Values
-from metaod.wrong_cells._forest import Expected
+from metaod.wrong_cells._expectation import Expected
 
 _SUSPICIOUS = 1.5  # residuals or spreads; slips of other cells are not tried
 _MOST_DIGITS_TRIED = 400  # cells of a column, the most suspicious ones
@@ -148,47 +150,66 @@ def _weighted_quantile(values: Values, counts: Values, place: float) -> float:
     return float(values[order[min(np.searchsorted(below, place * below[-1]), len(order) - 1)]])
 
 
-def residuals(column: Column, expected: Expected, reference: Codes) -> dict[str, Values]:
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """How far the numbers of a column are from what is expected.
+
+    Parameters
+    ----------
+    values : ndarray of float
+        The differences on the column's scale; 0 if a number is missing.
+    unit : float
+        Their usual size.
+    """
+
+    values: npt.NDArray[np.float32]
+    unit: float = 1.0
+
+    @classmethod
+    def of(cls, column: Column, expected: Values | None, reference: Codes) -> Self:
+        """Take the differences of a column, and their size in the reference rows."""
+        if expected is None:
+            return cls(np.zeros(len(column.codes), dtype=np.float32))
+        values = np.nan_to_num(column.scale.map(column.values) - expected).astype(np.float32)
+        known = np.abs(values[reference][column.present[reference]])
+        if not len(known):
+            return cls(values)
+        unit = max(float(np.median(known)) * 1.4826, float(np.quantile(known, 0.9)) / 1.645 * 0.5)
+        return cls(values, max(unit, 0.02))
+
+    @property
+    def sizes(self) -> Values:
+        """How large they are, in units."""
+        return np.abs(self.values, dtype=np.float64) / self.unit
+
+
+def residual_evidence(
+    column: Column, expected: Expected, residuals: Residuals, reference: Codes
+) -> dict[str, Values]:
     """Return how far numbers are from what their rows lead to expect."""
-    assert expected.place is not None  # noqa: S101 - for the type checker; numbers have both
-    assert expected.spread is not None  # noqa: S101
-    mapped = column.scale.map(column.values)
-    residual = np.nan_to_num(mapped - expected.place)
-    unit = residual_unit(residual, column, reference)
-    size = np.abs(residual)
-    present = column.present
-    ordered = np.sort(size[present])
-    n_beyond = len(ordered) - np.searchsorted(ordered, size, side="left")
-    spread_of_column = float(np.std(np.clip(mapped[present], -4, 4))) if present.any() else 1.0
-    spread_of_column = max(spread_of_column, 1e-9)
-    linear = np.zeros(len(size)) if expected.linear is None else mapped - expected.linear
-    linear = np.nan_to_num(linear)
-    linear_unit = residual_unit(linear, column, reference)
+    assert expected.spread is not None  # noqa: S101 - for the type checker; numbers have one
+    sizes, unit, present = np.abs(residuals.values), residuals.unit, column.present
+    ordered = np.sort(sizes[present])
+    n_beyond = len(ordered) - np.searchsorted(ordered, sizes, side="left")
+    mapped = column.scale.map(column.values[present])
+    spread_of_column = max(float(np.std(np.clip(mapped, -4, 4))) if len(mapped) else 1.0, 1e-9)
+    linear = Residuals.of(column, expected.linear, reference)
     return {
-        "linear residual": np.log1p(np.abs(linear) / linear_unit),
-        "linear predictability": np.full(len(size), min(linear_unit / spread_of_column, 3.0)),
-        "residual": np.log1p(size / unit),
-        "local residual": np.log1p(size / (expected.spread + 0.1 * unit)),
-        "residual size": size,
+        "linear residual": np.log1p(linear.sizes),
+        "linear predictability": np.full(len(sizes), min(linear.unit / spread_of_column, 3.0)),
+        "residual": np.log1p(residuals.sizes),
+        "local residual": np.log1p(sizes / (expected.spread + 0.1 * unit)),
+        "residual size": sizes,
         "residual rank": np.log10(np.maximum(n_beyond, 1)),
-        "predictability": np.full(len(size), min(unit / spread_of_column, 3.0)),
-        "signed residual": np.sign(residual),
+        "predictability": np.full(len(sizes), min(unit / spread_of_column, 3.0)),
+        "signed residual": np.sign(residuals.values),
     }
-
-
-def residual_unit(residual: Values, column: Column, reference: Codes) -> float:
-    """Return the usual size of a column's residuals."""
-    known = np.abs(residual[reference][column.present[reference]])
-    if not len(known):
-        return 1.0
-    unit = max(float(np.median(known)) * 1.4826, float(np.quantile(known, 0.9)) / 1.645 * 0.5)
-    return max(unit, 0.02)
 
 
 def find_slips(
     columns: Sequence[Column],
     expected: Sequence[Expected],
-    units: Sequence[float],
+    residuals: Sequence[Residuals],
     place: int,
     suspicion: Values,
 ) -> Slips:
@@ -204,7 +225,7 @@ def find_slips(
     if not len(rows) or column.kind == "truth":
         return slips
     assert own.place is not None  # noqa: S101 - for the type checker
-    middle, unit, scale = own.place[rows], units[place], column.scale
+    middle, unit, scale = own.place[rows], residuals[place].unit, column.scale
     values = column.values[rows]
 
     def left(candidates: Values) -> Values:
@@ -222,7 +243,7 @@ def find_slips(
         fahrenheit = np.column_stack([values * 1.8 + 32, (values - 32) / 1.8])
         add("unit", np.column_stack([values[:, None] * np.array(_UNITS), fahrenheit]))
         add("digits", _edited(values, suspicion[rows]))
-    _add_swaps(slips, columns, expected, units, place)
+    _add_swaps(slips, columns, expected, residuals, place)
     return slips
 
 
@@ -270,7 +291,7 @@ def _add_swaps(
     slips: Slips,
     columns: Sequence[Column],
     expected: Sequence[Expected],
-    units: Sequence[float],
+    residuals: Sequence[Residuals],
     place: int,
 ) -> None:
     """Try to exchange cells with those of every other column of numbers of the same kind."""
@@ -281,9 +302,9 @@ def _add_swaps(
         if other == place or partner.kind != column.kind:
             continue
         theirs, ours = partner.values[rows], column.values[rows]
-        here = _size(column.scale, theirs, expected[place], rows, units[place])
-        there = _size(partner.scale, ours, expected[other], rows, units[other])
-        before = _size(partner.scale, theirs, expected[other], rows, units[other])
+        here = _size(column.scale, theirs, expected[place], rows, residuals[place].unit)
+        there = _size(partner.scale, ours, expected[other], rows, residuals[other].unit)
+        before = residuals[other].sizes[rows]
         # both cells must fit better than they do now
         left = np.where(there < 0.5 * before, np.maximum(here, there), np.inf)
         left = np.where(np.isnan(left), np.inf, left)
@@ -297,15 +318,13 @@ def _size(scale: Scale, values: Values, expected: Expected, rows: Codes, unit: f
     return np.asarray(np.abs(scale.map(values) - expected.place[rows]) / unit)
 
 
-def slip_evidence(
-    slips: Slips, n_rows: int, before: Callable[[Codes], Values]
-) -> dict[str, Values]:
+def slip_evidence(slips: Slips, before: Values) -> dict[str, Values]:
     """Return for each slip by how much it shortens the residual, and the shortest that is left."""
-    evidence = {f"slip {name}": np.zeros(n_rows) for name in SLIPS}
-    evidence["slip left"] = np.full(n_rows, 9.0)
+    evidence = {f"slip {name}": np.zeros(len(before)) for name in SLIPS}
+    evidence["slip left"] = np.full(len(before), 9.0)
     if not len(slips.rows):
         return evidence
-    own = before(slips.rows)
+    own = before[slips.rows]
     for name, left in slips.left.items():
         gain = np.log((own + 0.3) / (np.minimum(left, own) + 0.3))
         evidence[f"slip {name}"][slips.rows] = gain

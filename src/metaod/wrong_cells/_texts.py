@@ -235,14 +235,3 @@ def _spread_of(values: Values, counts: Values) -> tuple[float, float]:
     mean = float(np.average(values, weights=counts))
     spread = float(np.sqrt(np.average((values - mean) ** 2, weights=counts)))
     return mean, max(spread, 0.5)
-
-
-def surprise(own: Values, entropy: Values, best: Values) -> dict[str, Values]:
-    """Return how surprising a value is in its row, beyond what values of such rows are."""
-    logs = -np.log(np.maximum(own, 1e-6))
-    return {
-        "surprise": logs - entropy,
-        "own probability": own,
-        "best probability": best,
-        "odds of best": np.log(np.maximum(best, 1e-6) / np.maximum(own, 1e-6)),
-    }
