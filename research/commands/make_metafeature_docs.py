@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from metaod.metafeatures import SCHEMAS, Feature, Schema, schema, statistic_and_summary
+from metaod.metafeatures import SCHEMAS, Feature, schema
 from metaod.metafeatures._column_features import MAX_PAIRED_COLUMNS
 from metaod.metafeatures._landmarkers import MAX_ROWS, MAX_VALUES, N_COMPONENTS
 from metaod.metafeatures._schema import SUMMARIES
@@ -93,7 +94,7 @@ def reference() -> str:
     return HEAD + schemas + "".join(published_part())
 
 
-def schema_part(one: Schema) -> Iterator[str]:
+def schema_part(one: Any) -> Iterator[str]:
     """Return the part on one schema."""
     yield f"\n## Schema `{one.name}`\n\n"
     yield f"Version {one.version}, {len(one.features)} features"
@@ -137,7 +138,7 @@ def rows(features: tuple[Feature, ...]) -> Iterator[tuple[str, Feature]]:
     """Return names with features; summaries of one statistic with the same marks are one row."""
     parts: dict[tuple[str, ...], dict[str, Feature]] = {}
     for feature in features:
-        statistic, summary = statistic_and_summary(feature) or (feature.name, "")
+        statistic, summary = feature.parts or (feature.name, "")
         parts.setdefault((statistic, *marks(feature)), {})[summary] = feature
     for (stem, *_), summaries in parts.items():
         summary, feature = next(iter(summaries.items()))

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from metaod.errors import BadParameter
-from metaod.store import EXECUTORS, make_executor
+from metaod.store import make_executor
 
 
 def divide(number):
@@ -18,7 +18,7 @@ def divide_slowly(number):
 
 
 # each run of dask starts a cluster
-NAMES = [pytest.param(n, marks=pytest.mark.cluster if n == "dask" else ()) for n in EXECUTORS]
+NAMES = ["serial", "joblib", pytest.param("dask", marks=pytest.mark.cluster)]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -48,8 +48,8 @@ def test_tasks_are_taken_when_there_is_room(name):
 
 
 def test_the_number_of_jobs_decides_where_no_name_is_given():
-    assert type(make_executor()) is EXECUTORS["serial"]
-    assert type(make_executor(-1)) is EXECUTORS["joblib"]
+    assert type(make_executor()) is type(make_executor(1, "serial"))
+    assert type(make_executor(-1)) is type(make_executor(2, "joblib"))
     for arguments in ((0,), (-2,), (1, "cluster")):
         with pytest.raises(BadParameter):
             make_executor(*arguments)

@@ -129,9 +129,7 @@ def _row_numbers(findings: "Sequence[Finding]") -> str:
 
 def _about_rule(found: "Detection") -> str:
     """Say what decides how many rows are flagged for their scores, and where a gap is."""
-    from metaod.detection import RULES
-
-    text = f"rule: {RULES[found.rule]}"
+    text = f"rule: {found.rule_text}"
     if found.gap is None or not found.is_new:
         return text
     n_above, above, below = found.gap

@@ -186,13 +186,11 @@ def _print_features(prepared: "PreparedTable", features: "MetaFeatures") -> None
 
 def _print_group(features: "list[tuple[Feature, float]]") -> None:
     """Print the summaries of each statistic in a row, after the other features."""
-    from metaod.metafeatures import statistic_and_summary
-
     statistics: dict[str, dict[str, str]] = {}
     others = []
     for feature, value in features:
         shown = "-" if math.isnan(value) else f"{value:.4g}"
-        found = statistic_and_summary(feature)
+        found = feature.parts
         if found is None:
             others.append((feature.name, shown))
         else:

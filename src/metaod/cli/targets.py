@@ -17,7 +17,7 @@ def targets_of(
 
     The option is --output, --cells (the findings), --fix (the corrected table) or --report.
     """
-    from metaod.detection import CELLS_ENDINGS, REPORT_ENDINGS, output_path, scored_name
+    from metaod.detection import output_path, scored_name
 
     named = list(files) if files else [None]
     if given == "-" and option == "--output":
@@ -28,8 +28,8 @@ def targets_of(
     kinds: dict[str, tuple[Callable[[str], str], dict[str, Any]]] = {
         "--output": (scored_name, {}),
         "--fix": (scored_name, {}),
-        "--cells": (lambda name: f"{_stem(name)}-cells.csv", {"endings": CELLS_ENDINGS}),
-        "--report": (lambda name: f"{_stem(name)}-report.html", {"endings": REPORT_ENDINGS}),
+        "--cells": (lambda name: f"{_stem(name)}-cells.csv", {"kind": "cells"}),
+        "--report": (lambda name: f"{_stem(name)}-report.html", {"kind": "report"}),
     }
     name_of, legal = kinds[option]
     paths = _paths(command, option, named, given, name_of)

@@ -1,30 +1,23 @@
 """Detect outliers: the estimator, its results, marks, reasons, and files of all of them."""
 
-from metaod.detection._cells_file import CELLS_ENDINGS, Correction, read_corrections, write_cells
+from metaod.detection._cells_file import Correction, read_corrections, write_cells
 from metaod.detection._comparison import Compared, compare
 from metaod.detection._correcting import write_corrected
 from metaod.detection._detect import detect, detect_file
 from metaod.detection._estimator import MetaOD, Review, load
 from metaod.detection._reasons import Reason, RowReasons
 from metaod.detection._result import Detection
-from metaod.detection._session import Cell, CellAnswer, ReviewSession
+from metaod.detection._session import ReviewSession
 from metaod.detection._summary import (
-    REPORT_ENDINGS,
     describe_finding,
     describe_findings,
     summarise,
     write_report,
 )
-from metaod.detection._threshold import RULES
 from metaod.detection._workbook import lost_parts
 from metaod.detection._writing import check_target, output_path, scored_name, write_scored
 
 __all__ = [
-    "CELLS_ENDINGS",
-    "REPORT_ENDINGS",
-    "RULES",
-    "Cell",
-    "CellAnswer",
     "Compared",
     "Correction",
     "Detection",

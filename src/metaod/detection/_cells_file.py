@@ -17,9 +17,6 @@ from metaod.errors import BadColumn, BadFile
 from metaod.tables import read_table
 from metaod.wrong_cells import Finding
 
-CELLS_ENDINGS = (".csv", ".xlsx", ".parquet", ".json")
-"""Endings of files of findings."""
-
 EMPTY = "(empty)"
 """The suggestion that empties a cell."""
 
@@ -63,7 +60,7 @@ def write_cells(
     ``suggestion``: see :func:`read_corrections`. Corrections that are given, by row, counted from
     0, and column, are accepted already.
     """
-    target = output_path(path, owner="write_cells", name="path", endings=CELLS_ENDINGS)
+    target = output_path(path, owner="write_cells", name="path", kind="cells")
     findings = () if found.wrong is None else found.wrong.findings()
     rows = sorted({own.row for own in findings})
     texts = found.texts(np.array(rows, dtype=np.intp))

@@ -14,7 +14,7 @@ import pyarrow as pa
 from metaod.detection import _formats as formats
 from metaod.detection._cells_file import Correction, suggestion_text
 from metaod.detection._workbook import OwnWorkbook, is_kept
-from metaod.detection._writing import ending_of, keeps_delimiter, output_path, replace_file
+from metaod.detection._writing import ending_of, output_path, replace_file
 from metaod.errors import BadColumn
 from metaod.tables import Table, TableStream
 
@@ -75,7 +75,7 @@ def _write(
     raw = None if original is None else original.raw
     if original is not None:
         original.check_unchanged()
-    if raw is not None and ending in formats.DELIMITERS and keeps_delimiter(raw, ending, path):
+    if raw is not None and ending in formats.DELIMITERS and raw.suits(ending):
         places = {name: place for place, name in enumerate(raw.names)}
         texts = {
             row: {places[name]: own.text for name, own in cells.items()}

@@ -19,7 +19,7 @@ from metaod.detection._inputs import checked_table, seed_of
 from metaod.detection._reasons import RowReasons, explain, row_places
 from metaod.detection._result import Detection
 from metaod.detection._saved import SavedPick, plain_parameters
-from metaod.detection._summary import REPORT_ENDINGS, write_report
+from metaod.detection._summary import write_report
 from metaod.detection._threshold import Contamination, check_contamination
 from metaod.detection._writing import output_path
 from metaod.errors import BadParameter, Message, UserError
@@ -362,7 +362,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         """
         check_is_fitted(self)
         if path is not None:  # before anything that takes long
-            path = output_path(path, owner="MetaOD.report", name="path", endings=REPORT_ENDINGS)
+            path = output_path(path, owner="MetaOD.report", name="path", kind="report")
         if not hasattr(self, "_table"):
             what = "a saved pick does not hold the rows that it was fitted to"
             remedy = "use 'metaod detect FILE --apply PICK --report report.html' for new rows"

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -131,12 +131,18 @@ WRITERS: dict[str, Callable[[Parts, BinaryIO], None]] = {
 }
 """Functions that write the other formats, by their endings."""
 
-ENDINGS = (
-    *DELIMITERS,
-    *(ending for ending in WRITERS if ending != ".json"),
-    *(f"{ending}.gz" for ending in (*DELIMITERS, ".jsonl")),
-)
-"""All endings of tables; workbooks and Parquet are compressed anyway, the others also with gzip."""
+Kind = Literal["table", "cells", "report"]
+ENDINGS: dict[Kind, tuple[str, ...]] = {
+    # workbooks and Parquet are compressed anyway, the others also with gzip
+    "table": (
+        *DELIMITERS,
+        *(ending for ending in WRITERS if ending != ".json"),
+        *(f"{ending}.gz" for ending in (*DELIMITERS, ".jsonl")),
+    ),
+    "cells": (".csv", ".xlsx", ".parquet", ".json"),
+    "report": (".html", ".htm"),
+}
+"""All endings of the files that are written: scored tables, findings and reports."""
 
 
 def check_openpyxl() -> None:

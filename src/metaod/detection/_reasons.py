@@ -18,7 +18,7 @@ from metaod.detection._inputs import is_plain
 from metaod.detection._usual_cells import ChangedRows, UsualCells
 from metaod.errors import BadParameter, UserError
 from metaod.models import Matrix, Scores
-from metaod.review import RowCell, RowView, in_own_units
+from metaod.review import RowCell, RowView
 from metaod.selection import Tracker
 from metaod.tables import Preparation, ReadRows, Table, cell_text
 
@@ -335,7 +335,7 @@ class Explainer:
         if not record.is_used:
             return self._view.cell(record.name, None)
         value = read.value(row, place)
-        own = value if value is None or isinstance(value, str) else in_own_units(record, value)
+        own = value if value is None or isinstance(value, str) else record.in_own_units(value)
         return self._view.cell(record.name, own)
 
     def _usual_in_context(self, row: int, place: int, changed: ChangedRows) -> str:
@@ -344,7 +344,7 @@ class Explainer:
         if values is None:
             return ""
         record = self._preparation.columns_[place].record
-        return self._view.usual_among(record.name, pd.Series(in_own_units(record, values)))
+        return self._view.usual_among(record.name, pd.Series(record.in_own_units(values)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from metaod.detection._cells import flagged
 from metaod.detection._formats import json_rows, json_value
 from metaod.detection._reasons import RowReasons
-from metaod.detection._threshold import Rule, clear_gap
+from metaod.detection._threshold import RULES, Rule, clear_gap
 from metaod.errors import Message, worded
 from metaod.models import Scores
 from metaod.report import sketch_scores
@@ -197,6 +197,11 @@ class Detection:
         if self.marks is not None:
             return "answers"
         return "few" if self.gap is None else "gap"
+
+    @property
+    def rule_text(self) -> str:
+        """What decides how many rows are flagged for their scores, as people read it."""
+        return RULES[self.rule]
 
     @cached_property
     def order(self) -> Places:

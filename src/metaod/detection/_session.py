@@ -1,6 +1,6 @@
 """A review of a result: answers about its rows, and the result that has learned from them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -10,7 +10,7 @@ from metaod.detection._estimator import Review
 from metaod.detection._result import Detection
 from metaod.errors import UserError
 from metaod.review import TableMarks
-from metaod.wrong_cells import Finding, group
+from metaod.wrong_cells import Finding
 
 Answers = dict[int, bool | None]  # by row, counted from 0
 Cell = tuple[int, str]  # row, counted from 0, and column
@@ -90,12 +90,20 @@ class ReviewSession:
         last = {(row, name): text for own in self.cell_answers for row, name, text in own.cells}
         return {cell: text for cell, text in last.items() if text is not None}
 
+    def kept_answers(self) -> list[dict[str, Any]]:
+        """Return the answers about findings as plain data."""
+        return [asdict(own) for own in self.cell_answers]
+
+    def restore(self, answers: Iterable[Mapping[str, Any]]) -> None:
+        """Take the answers about findings that were kept."""
+        self.cell_answers += [CellAnswer(**own) for own in answers]
+        self._found = None
+
     def alike(self, finding: Finding) -> tuple[Finding, ...]:
         """Return the findings of a finding's group that are not answered yet, itself included."""
-        findings = () if self.found.wrong is None else self.found.wrong.findings()
-        judged = self.judged
-        left = [own for own in findings if own == finding or (own.row, own.column) not in judged]
-        return next(own.findings for own in group(left) if finding in own.findings)
+        wrong, others = self.found.wrong, self.judged.keys() - {(finding.row, finding.column)}
+        groups = () if wrong is None else wrong.groups(without=others)
+        return next(own.findings for own in groups if finding in own.findings)
 
     def judge(
         self, findings: Iterable[Finding], is_wrong: bool, correction: str | None = None

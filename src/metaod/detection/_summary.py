@@ -12,15 +12,12 @@ from metaod.detection._advice import next_steps, recipe_of
 from metaod.detection._cells_file import suggested
 from metaod.detection._reasons import RowReasons
 from metaod.detection._result import Detection
-from metaod.detection._threshold import RULES
 from metaod.detection._writing import replace_file
 from metaod.errors import Message, UserError, counted, worded
-from metaod.report import map_table, render, shown, shown_name
+from metaod.report import map_table, render, shown
 from metaod.selection import OnProgress, Selection, family_names
 from metaod.tables import ColumnRecord, cell_text
-from metaod.wrong_cells import Finding, FindingGroup, group
-
-REPORT_ENDINGS = (".html", ".htm")
+from metaod.wrong_cells import Finding, FindingGroup
 
 _MOST_COLUMNS = 100
 _MOST_NOTES = 30
@@ -110,13 +107,13 @@ def _facts(found: Detection, given: Mapping[str, Any]) -> list[tuple[str, str]]:
         facts.append(("label", f"{n_outliers} (to measure; not used to pick or score)"))
     if found.marks is not None:
         facts.append(("marks", found.marks.sentence()))
-    facts.append(("rule for flags", RULES[found.rule]))
+    facts.append(("rule for flags", found.rule_text))
     return [(name, shown(value, _NAME_LENGTH * 2)) for name, value in facts]
 
 
 def _column(column: ColumnRecord) -> dict[str, Any]:
     return {
-        "name": shown_name(column.name, _NAME_LENGTH),
+        "name": _shown_name(column.name),
         "kind": column.kind,
         "role": column.role,
         "n_missing": column.n_missing,
@@ -204,8 +201,7 @@ def describe_findings(
     """
     if found.wrong is None:
         return None
-    left = [own for own in found.wrong.findings() if (own.row, own.column) not in answered]
-    every = group(left)
+    every = found.wrong.groups(without=answered)
     kept = every[groups]
     rows = sorted({own.row for each in kept for own in each.findings[:_MOST_CELLS]})
     named = found.rows(np.array(rows, dtype=np.intp)).frame[[*found.record.naming]]
@@ -238,7 +234,7 @@ def describe_finding(finding: Finding, decimal: str = ".") -> dict[str, Any]:
     return {
         "row": finding.row + 1,
         "name": finding.column,
-        "column": shown_name(finding.column, _NAME_LENGTH),
+        "column": _shown_name(finding.column),
         "value": shown(cell_text(finding.value), _CELL_LENGTH),
         "expected": shown(finding.expected, _CELL_LENGTH),
         "reason": shown(finding.reason(), _REASON_LENGTH),
@@ -288,7 +284,7 @@ def _top_rows(found: Detection, progress: OnProgress | None = None) -> dict[str,
     reasons = Counter(why["column"] for row in rows for why in row["why"] or ())
     return {
         # first those that name the rows, then those that set most rows apart
-        "columns": [shown_name(name, _NAME_LENGTH) for name, _ in columns],
+        "columns": [_shown_name(name) for name, _ in columns],
         "n_naming": len(naming) + len(index),
         "n_hidden": found.table.n_columns - len(kept),
         "rows": rows,
@@ -328,7 +324,7 @@ def _cells(values: "pd.Series[Any]", texts: Sequence[str] | None) -> list[str]:
 def _reasons(explained: RowReasons, written: dict[str, str]) -> list[dict[str, Any]]:
     return [
         {
-            "column": shown_name(reason.column, _NAME_LENGTH),
+            "column": _shown_name(reason.column),
             "value": shown(
                 cell_text(reason.value, written.get(reason.column, "")) or "missing", _CELL_LENGTH
             ),
@@ -337,6 +333,10 @@ def _reasons(explained: RowReasons, written: dict[str, str]) -> list[dict[str, A
         }
         for reason in explained.main_reasons()
     ]
+
+
+def _shown_name(name: str) -> str:
+    return shown(name, _NAME_LENGTH, keep_end=True)
 
 
 def _mark(found: Detection, place: int) -> str:

@@ -7,7 +7,7 @@ from copy import copy
 from typing import Any, BinaryIO
 
 from metaod.detection import _formats as formats
-from metaod.tables import SheetPlaces, Table
+from metaod.tables import Table
 from metaod.wrong_cells import Finding
 
 # parts of a workbook that openpyxl does not keep, and what they are
@@ -54,8 +54,9 @@ class OwnWorkbook:
         formats.check_openpyxl()
         from openpyxl import load_workbook  # noqa: PLC0415 - an extra
 
-        original: Any = table.original
-        self._places: SheetPlaces = original.sheet
+        original = table.original
+        assert original is not None and original.sheet is not None  # noqa: S101, PT018 - see is_kept
+        self._places = original.sheet
         with original.source.open() as stream, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it warns of styles and extensions that it ignores
             self._book = load_workbook(stream, rich_text=True)

@@ -19,7 +19,7 @@ from metaod.detection._result import Detection, Places
 from metaod.detection._workbook import OwnWorkbook, is_kept
 from metaod.errors import BadParameter, UserError
 from metaod.selection import OnProgress, Tracker, part_of
-from metaod.tables import RawText, Table, TableStream, check_plain_file
+from metaod.tables import Table, TableStream, check_plain_file
 
 Target = Path | Literal["-"] | None  # a file, standard output, or nowhere
 _ADDED = ("score", "rank", "flag")
@@ -160,7 +160,7 @@ class _Scored:
         if ending not in formats.DELIMITERS:
             formats.WRITERS[ending](self._parts(as_text=False), stream)
             return
-        if raw is not None and not no_formulas and keeps_delimiter(raw, ending, target):
+        if raw is not None and not no_formulas and (target == "-" or raw.suits(ending)):
             raw.write(stream, self.names, self._texts_by_row(raw.decimal), self.rows)
             return
         delimiter = formats.DELIMITERS[ending]
@@ -255,24 +255,13 @@ def ending_of(target: Target) -> str:
     return ".csv" if target == "-" else _ending_of(Path(str(target))).removesuffix(".gz")
 
 
-def keeps_delimiter(raw: RawText, ending: str, target: Target) -> bool:
-    """Whether a text is copied: if the target ends like it, or the delimiter suits the ending."""
-    if target == "-":
-        return True
-    if ending == ".tsv":
-        return raw.delimiter == "\t"
-    if ending == ".csv":
-        return raw.source.suffix == ".csv" or raw.delimiter not in ("\t", " ")
-    return True
-
-
 def output_path(
     path: "str | PathLike[str]",
     sources: Sequence["str | PathLike[str]"] = (),
     *,
     owner: str,
     name: str = "output",
-    endings: Sequence[str] = formats.ENDINGS,
+    kind: formats.Kind = "table",
 ) -> Path:
     """Return the path of a file to write; refuse other endings, and what cannot be written.
 
@@ -288,6 +277,7 @@ def output_path(
         The legal endings.
     """
     target = Path(path).expanduser()
+    endings = formats.ENDINGS[kind]
     if _ending_of(target) not in endings:
         legal = [ending for ending in endings if not ending.endswith(".gz")]
         packed = " (text also with .gz)" if len(legal) < len(endings) else ""
@@ -339,7 +329,7 @@ def scored_name(source: str, what: str = "scored") -> str:
     path = PurePath(source)
     ending = _ending_of(path)
     stem = path.name[: len(path.name) - len(ending)]
-    return f"{stem}-{what}{ending if ending in formats.ENDINGS else '.csv'}"
+    return f"{stem}-{what}{ending if ending in formats.ENDINGS['table'] else '.csv'}"
 
 
 def _ending_of(path: PurePath) -> str:

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
         schema,
     )
     from metaod.metafeatures._landmarkers import FeatureInputs, LandmarkerRuns
-    from metaod.metafeatures._schema import Feature, Schema, computes, statistic_and_summary
+    from metaod.metafeatures._schema import Feature, computes
 
 __all__ = [
-    "SCHEMAS", "Feature", "FeatureInputs", "LandmarkerRuns", "MetaFeatures", "Schema", "computes",
-    "extract", "register_schema", "schema", "statistic_and_summary",
+    "SCHEMAS", "Feature", "FeatureInputs", "LandmarkerRuns", "MetaFeatures", "computes",
+    "extract", "register_schema", "schema",
 ]  # fmt: skip
 
 __getattr__ = exports(__name__)

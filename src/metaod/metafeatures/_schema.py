@@ -56,6 +56,19 @@ class Feature:
     constant: bool = False
     since: int = 1
 
+    @property
+    def parts(self) -> tuple[str, str] | None:
+        """The statistic that it summarises, and the summary; None if it is no summary.
+
+        Examples
+        --------
+        >>> Feature("depth_max", "iForest", "largest depth", "max of depth").parts
+        ('depth', 'max')
+        """
+        statistic, _, summary = self.name.rpartition("_")
+        is_summary = summary in SUMMARIES and self.formula.startswith(f"{summary} of ")
+        return (statistic, summary) if is_summary else None
+
 
 @cache
 def _declared() -> dict[str, list[Feature]]:
@@ -239,20 +252,6 @@ def averaged(of_sources: Sequence[Scores]) -> Scores:
     n_defined = np.sum(~np.isnan(of_sources), axis=0)
     means: Scores = np.nansum(of_sources, axis=0, initial=0.0) / n_defined
     return means
-
-
-def statistic_and_summary(feature: Feature) -> tuple[str, str] | None:
-    """Return the statistic that a feature summarises, and the summary; None if it is no summary.
-
-    Examples
-    --------
-    >>> statistic_and_summary(Feature("depth_max", "iForest", "largest depth", "max of depth"))
-    ('depth', 'max')
-    """
-    statistic, _, summary = feature.name.rpartition("_")
-    if summary in SUMMARIES and feature.formula.startswith(f"{summary} of "):
-        return statistic, summary
-    return None
 
 
 @njit(cache=True)

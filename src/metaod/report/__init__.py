@@ -3,6 +3,6 @@
 from metaod.report._page import render
 from metaod.report._score_sketch import Axis, sketch_scores
 from metaod.report._table_map import map_table
-from metaod.report._text import shown, shown_name
+from metaod.report._text import shown
 
-__all__ = ["Axis", "map_table", "render", "shown", "shown_name", "sketch_scores"]
+__all__ = ["Axis", "map_table", "render", "shown", "sketch_scores"]

@@ -10,30 +10,21 @@ _INVISIBLE = re.compile(
 )
 
 
-def shown(text: str, most: int) -> str:
+def shown(text: str, most: int, *, keep_end: bool = False) -> str:
     r"""Return text with invisible characters written out, at most so many characters.
+
+    With `keep_end` a long text is cut in its middle: names of survey questions begin alike and
+    differ at their ends.
 
     Examples
     --------
     >>> print(shown("a\x00b", 10), shown("a very long cell", 8))
     a\x00b a very …
-    """
-    clean = _INVISIBLE.sub(lambda found: repr(found[0])[1:-1], text[: most + 1])
-    return clean if len(clean) <= most and len(text) <= most else f"{clean[: most - 1]}…"
-
-
-def shown_name(name: str, most: int) -> str:
-    """Return a name with invisible characters written out; a long one is cut in its middle.
-
-    Names of survey questions begin alike and differ at their ends.
-
-    Examples
-    --------
-    >>> shown_name("how satisfied are you with: price", 20)
+    >>> shown("how satisfied are you with: price", 20, keep_end=True)
     'how satisfied… price'
     """
-    if len(name) <= most:
-        return shown(name, most)
-    n_end = most // 3
-    end = shown(name[-n_end:], 10 * n_end)[-n_end:]
-    return shown(name, most - n_end) + end
+    if keep_end and len(text) > most:
+        n_end = most // 3
+        return shown(text, most - n_end) + shown(text[-n_end:], 10 * n_end)[-n_end:]
+    clean = _INVISIBLE.sub(lambda found: repr(found[0])[1:-1], text[: most + 1])
+    return clean if len(clean) <= most and len(text) <= most else f"{clean[: most - 1]}…"

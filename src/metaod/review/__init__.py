@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from metaod.review._marked_table import MarkedTable
     from metaod.review._marks_file import ANSWERS
     from metaod.review._ranker import Ranker
-    from metaod.review._row_view import RowCell, RowView, in_own_units
+    from metaod.review._row_view import RowCell, RowView
     from metaod.review._table_marks import TableMarks, UsedMarks, read_marks
 
 __all__ = [
@@ -24,7 +24,6 @@ __all__ = [
     "TableMarks",
     "UsedMarks",
     "checked_marks",
-    "in_own_units",
     "read_marks",
 ]
 

@@ -153,21 +153,12 @@ def _fitted_values(plan: Any, values: Any, n_rows: int) -> "pd.Series[Any]":
         present = np.repeat(np.array(plan.categories, dtype=object), plan.counts)
     else:
         filled = np.flatnonzero(values == record.fill)[:n_gaps]
-        present = in_own_units(record, np.delete(values, filled))
+        present = record.in_own_units(np.delete(values, filled))
     return (
         pd.Series([None] * (n_rows - len(present)) + list(present))
         if n_gaps
         else pd.Series(present)
     )
-
-
-def in_own_units(record: ColumnRecord, values: Any) -> Any:
-    """Return numbers of a matrix as the user has them: dates, durations, true and false."""
-    if record.kind == "date":
-        return pd.Timestamp(0) + pd.to_timedelta(values, unit="D")
-    if record.kind == "duration":
-        return pd.to_timedelta(values, unit="s")
-    return values > 0.5 if record.kind == "boolean" else values
 
 
 def _profile(series: "pd.Series[Any]", record: ColumnRecord | None) -> _Column | None:

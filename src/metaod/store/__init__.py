@@ -11,14 +11,13 @@ except ImportError as error:
 
 from metaod.store._build import build, record_of, verify
 from metaod.store._exchange import export_parquet, import_parquet
-from metaod.store._executors import EXECUTORS, make_executor
+from metaod.store._executors import make_executor
 from metaod.store._merging import merge
 from metaod.store._schema import DatasetRecord, MetaFeatureRecord
 from metaod.store._store import Store
 from metaod.store._tasks import BuildOptions
 
 __all__ = [
-    "EXECUTORS",
     "BuildOptions",
     "DatasetRecord",
     "MetaFeatureRecord",

@@ -6,7 +6,6 @@ from metaod._lazy import exports
 
 if TYPE_CHECKING:
     from metaod.tables._columns import SURPRISAL_UNIT
-    from metaod.tables._misfits import Misfits
     from metaod.tables._preparation import NothingToScore, Preparation, prepare
     from metaod.tables._read_rows import ReadRows
     from metaod.tables._reading import is_file, read_table
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from metaod.tables._table import Table
     from metaod.tables.examples import load_example
     from metaod.tables.readers import READ_ENDINGS
-    from metaod.tables.readers._raw_text import RawText
-    from metaod.tables.readers._reader import SheetPlaces
     from metaod.tables.readers._source import check_plain_file
 
 __all__ = [
@@ -32,15 +29,12 @@ __all__ = [
     "SURPRISAL_UNIT",
     "ColumnRecord",
     "Drift",
-    "Misfits",
     "NothingToScore",
     "Preparation",
     "PreparationRecord",
     "PreparedTable",
-    "RawText",
     "ReadRows",
     "Roles",
-    "SheetPlaces",
     "Table",
     "TableStream",
     "cell_text",

@@ -92,6 +92,14 @@ class ColumnRecord:
             return "id"
         return "ignored" if self.kind == "ignored" else "not used"
 
+    def in_own_units(self, values: Any) -> Any:
+        """Return numbers of a matrix as the user has them: dates, durations, true and false."""
+        if self.kind == "date":
+            return pd.Timestamp(0) + pd.to_timedelta(values, unit="D")
+        if self.kind == "duration":
+            return pd.to_timedelta(values, unit="s")
+        return values > 0.5 if self.kind == "boolean" else values
+
     def summary(self, word: Word = str) -> dict[str, Any]:
         """Describe the column as plain data, as front ends show it; `word` writes options."""
         return {

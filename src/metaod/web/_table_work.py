@@ -6,13 +6,10 @@ Results are plain data. Rows are counted from 1 in them, without the header, as 
 import json
 import secrets
 import shutil
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from metaod.detection import (
-    Cell,
-    CellAnswer,
     Correction,
     Detection,
     ReviewSession,
@@ -164,14 +161,14 @@ class TableWork:
 
     def _judged(self) -> dict[str, Any] | None:
         """Keep the answers about findings in a file, and return what is left."""
-        answers = [asdict(own) for own in self._reviewed().cell_answers]
+        answers = self._reviewed().kept_answers()
         reading, _ = self._uploaded.given
         Path(_CELLS_FILE).write_text(json.dumps({"reading": reading, "answers": answers}))
         self._learned(None)
         return self.findings()
 
     @property
-    def _judgements(self) -> tuple[dict[Cell, bool], dict[Cell, str]]:
+    def _judgements(self) -> tuple[dict[tuple[int, str], bool], dict[tuple[int, str], str]]:
         """Whether cells are wrong, and their correct values, as far as they are answered."""
         session = self._session
         return ({}, {}) if session is None else (session.judged, session.corrections)
@@ -237,7 +234,7 @@ class TableWork:
             if Path(_CELLS_FILE).exists():
                 kept = json.loads(Path(_CELLS_FILE).read_text())
                 if kept["reading"] == self._uploaded.given[0]:  # else rows may be others
-                    self._session.cell_answers += [CellAnswer(**own) for own in kept["answers"]]
+                    self._session.restore(kept["answers"])
                     self._update()
         return self._session
 

@@ -8,7 +8,6 @@ from metaod.wrong_cells._findings import (
     Finding,
     FindingGroup,
     WrongCells,
-    group,
 )
 
 __all__ = [
@@ -19,6 +18,5 @@ __all__ = [
     "WrongCellFinder",
     "WrongCells",
     "find_wrong_cells",
-    "group",
     "row_keys",
 ]

@@ -1,6 +1,6 @@
 """Findings: cells that are probably wrong, what would be usual, and groups of alike ones."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
@@ -193,9 +193,20 @@ class WrongCells:
             self._kept[least] = tuple(Finding(**row) for row in rows)
         return self._kept[least]
 
-    def groups(self, least: float = CONFIDENT) -> tuple[FindingGroup, ...]:
-        """Return the findings in groups, the most certain group first."""
-        return group(self.findings(least))
+    def groups(self, without: Container[tuple[int, str]] = ()) -> tuple[FindingGroup, ...]:
+        """Return the findings in groups, the most certain group first; without some cells.
+
+        Findings of one kind and column are a group, or of the same code in several columns.
+        """
+        groups: dict[tuple[str, str], list[Finding]] = {}
+        for own in self.findings():
+            if (own.row, own.column) not in without:
+                what = own.value if own.kind == "code" else own.column
+                groups.setdefault((own.kind, str(what)), []).append(own)
+        return tuple(
+            FindingGroup(tuple(own), tuple(dict.fromkeys(each.column for each in own)))
+            for own in groups.values()
+        )
 
     def flags(self, least: float = CONFIDENT) -> npt.NDArray[np.bool_]:
         """Tell of each row whether it has a finding with at least this score."""
@@ -287,18 +298,6 @@ class Collector:
         n_kept = int((self._cells["score"] >= CONFIDENT).sum())
         cells = self._cells.reset_index(drop=True)
         return WrongCells(cells, self._scores, self._n_findings - n_kept, self._flags)
-
-
-def group(findings: Sequence[Finding]) -> tuple[FindingGroup, ...]:
-    """Group findings of one kind and column; the same code in several columns is one group."""
-    groups: dict[tuple[Any, ...], list[Finding]] = {}
-    for own in findings:
-        what = own.value if own.kind == "code" else own.column
-        groups.setdefault((own.kind, str(what)), []).append(own)
-    return tuple(
-        FindingGroup(tuple(own), tuple(dict.fromkeys(each.column for each in own)))
-        for own in groups.values()
-    )
 
 
 def short(value: Any) -> str:

@@ -17,8 +17,6 @@ from metaod.tables.readers._source import Source, head_text, zip_members
 if TYPE_CHECKING:
     from metaod.tables.readers._reader import Chunks, Content
 
-__all__ = ["READERS", "READ_ENDINGS", "choose_reader"]
-
 
 @dataclass(frozen=True)
 class FileKind:

@@ -81,6 +81,12 @@ class RawText:
         if self.source.packed is not None:  # it is decompressed again
             object.__setattr__(self, "source", replace(self.source, data=b""))
 
+    def suits(self, ending: str) -> bool:
+        """Whether the text can be copied to a file that ends so, with its delimiter."""
+        if ending == ".tsv":
+            return self.delimiter == "\t"
+        return ending != ".csv" or self.source.suffix == ".csv" or self.delimiter not in ("\t", " ")
+
     def rows(self, wanted: Collection[int] | None = None) -> Iterator[list[str]]:
         """Yield the fields of every row as text; or of the wanted rows, in the file's order."""
         for record in self.records() if wanted is None else self.picked(wanted):
