@@ -72,7 +72,8 @@ def _as_data(table: "Table", rows: "Sequence[Compared]", trials: int) -> dict[st
 def _print(out: "Console", table: "Table", rows: "Sequence[Compared]") -> None:
     outliers = 0 if table.label is None else int(table.label.sum())
     share = f"{counted(outliers, 'outlier')} ({outliers / table.n_rows:.1%})"
-    out.print(f"{size_of(table)}, {share}", style="bold")
+    size = size_of(table.source, table.n_rows, table.n_columns)
+    out.print(f"{size}, {share}", style="bold")
     out.print(comparison_grid(rows))
 
 

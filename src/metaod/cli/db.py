@@ -16,7 +16,7 @@ from metaod.cli.build import (
 )
 from metaod.cli.options import with_options
 from metaod.cli.progress import ProgressLine
-from metaod.cli.screen import Json, console, grid, print_facts, print_json, visible
+from metaod.cli.screen import Json, console, grid, print_facts, print_json, size_of, visible
 from metaod.errors import BadParameter, UserError, counted
 
 app = typer.Typer(
@@ -139,9 +139,8 @@ def show(
         return
     out = console()
     out.print(
-        f"{visible(record.name)}: {counted(record.n_rows, 'row')} × "
-        f"{counted(record.n_columns, 'column')}, {counted(record.n_outliers, 'outlier')}, "
-        f"origin {record.origin}"
+        f"{size_of(record.name, record.n_rows, record.n_columns)}, "
+        f"{counted(record.n_outliers, 'outlier')}, origin {record.origin}"
     )
     numbers = ("AP", "ROC AUC", "P@n", "seconds")
     table = grid("model", *numbers, right=numbers)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from metaod.cli.progress import ProgressLine
-from metaod.cli.screen import grid, print_notes, print_warnings, visible
+from metaod.cli.screen import grid, print_notes, print_warnings, size_of, visible
 from metaod.errors import counted
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ def print_detection(
 
     ``is_written`` tells whether the scored table and the findings are written to files.
     """
-    size = f"{counted(found.n_rows, 'row')} × {counted(found.table.n_columns, 'column')}"
-    out.print(f"{visible(found.table.source)}: {size}", style="bold")
+    size = size_of(found.table.source, found.n_rows, found.table.n_columns)
+    out.print(size, style="bold")
     table, cells = is_written
     _print_findings(out, found, top, "" if cells else "; --cells FILE writes all")
     heading = "saved pick" if found.selection is None else "pick"

@@ -75,7 +75,7 @@ def inspect(
 
 def _print_columns(table: "Table", prepared: "PreparedTable", *, most: int | None) -> None:
     out = console()
-    out.print(size_of(table), style="bold")
+    out.print(size_of(table.source, table.n_rows, table.n_columns), style="bold")
     if table.label is not None:
         outliers = f"{counted(int(table.label.sum()), 'outlier')} ({table.label.mean():.1%})"
         out.print(f"label (not used for picking): {outliers}")

@@ -78,6 +78,7 @@ def review(
     table = open_table(_COMMAND, file, reading, columns, example=example)
     options = {**picking.given(), **columns.given()}
     out = console()
+    size = size_of(table.source, table.n_rows, table.n_columns)
     if not out.is_terminal:
         out.width = min(out.width, _SCREEN)
     if plays:
@@ -88,7 +89,7 @@ def review(
         # before anything that takes long
         opened = TableMarks(path, table, columns.given().get("id"))
     with opened:
-        out.print(size_of(table), style="bold", soft_wrap=True)
+        out.print(size, style="bold", soft_wrap=True)
         print_notes(out, (*table.warnings, *opened.used.notes))
         if opened.used.answers:
             earlier = counted(len(opened.used.answers), "earlier answer")
@@ -167,7 +168,7 @@ def _play(out: "Console", table: "Table", model: "MetaOD", asked: Asked, seed: i
         n_now = len(review.marks)
         if n_now == n_answers or any(n_before < point <= n_now for point in _CHECKPOINTS):
             states.append((n_now, review.found, review.scores))
-    out.print(size_of(table), style="bold", soft_wrap=True)
+    out.print(size_of(table.source, table.n_rows, table.n_columns), style="bold", soft_wrap=True)
     rest = ~half
     n_outliers = counted(int(label[rest].sum()), "outlier")
     out.print("the label answers about half of the rows; AP is measured on the other half,")

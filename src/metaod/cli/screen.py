@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as Grid
 
-    from metaod.tables import PreparedTable, Table
+    from metaod.tables import PreparedTable
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
@@ -71,7 +71,7 @@ def shape_of(prepared: "PreparedTable") -> str:
     """Describe the name and size of a table."""
     n_rows, n_prepared = prepared.X.shape
     n_columns = len(prepared.record.columns)
-    text = f"{visible(prepared.source)}: {counted(n_rows, 'row')} × {counted(n_columns, 'column')}"
+    text = size_of(prepared.source, n_rows, n_columns)
     return text if n_columns == n_prepared else f"{text} ({n_prepared} after preparation)"
 
 
@@ -129,10 +129,9 @@ def print_warnings(out: "Console", warnings: Sequence[str | Message]) -> None:
         out.print(f"warning: {visible(in_words(warning))}", style="yellow")
 
 
-def size_of(table: "Table") -> str:
+def size_of(source: str, n_rows: int, n_columns: int) -> str:
     """Describe the name and size of a table."""
-    rows, columns = counted(table.n_rows, "row"), counted(table.n_columns, "column")
-    return f"{visible(table.source)}: {rows} × {columns}"
+    return f"{visible(source)}: {counted(n_rows, 'row')} × {counted(n_columns, 'column')}"
 
 
 def message(text: str) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from metaod._legal import Number, Whole, check_parameters, parameters
 from metaod._state import decode, encode
 from metaod.errors import BadColumn, BadParameter, Message, Setting, UserError, listed
 from metaod.options import Names
@@ -47,6 +48,7 @@ Preparable = Table | pd.DataFrame | npt.NDArray[Any]
 
 _VERSION = 6
 _GIBIBYTE = 2**30
+_LEGAL = parameters(max_bytes=Whole(1, optional=True), distinct_share=Number(0, 1, "[]"))
 _NOT_TYPED = ("ignore", "id", "category")  # roles of columns whose text stays as it is
 
 
@@ -153,8 +155,7 @@ class Preparation:
         table : Table, pandas.DataFrame or numpy.ndarray
             Two rows or more. An array's columns are called x1, x2, ...
         """
-        self._check_parameters()
-        roles = self._roles()
+        roles = self._checked()
         rows = Rows.of(table)
         roles.check_names(list(rows.frame.columns), rows.source)
         if len(rows) == 1:
@@ -198,7 +199,8 @@ class Preparation:
         rows, X, notes = self.rows_of(table)
         known = {column.name for column in self.columns_}
         unknown = sorted(set(rows.frame.columns) - known)
-        messages = [_unknown_note(unknown)] if unknown else []
+        what = "Columns that the first table does not have were ignored: {columns}."
+        messages = [Message("unknown-columns", what, columns=listed(unknown))] if unknown else []
         counts = {name: own.count for name, own in rows.misfits.items()}
         messages += misfit_notes(counts, "finding")
         messages += [_column_note(name, note) for name, note in notes.items()]
@@ -291,7 +293,7 @@ class Preparation:
     def to_dict(self) -> dict[str, Any]:
         """Write the fitted preparation as plain values, for JSON; floats are kept exactly."""
         self._check_fitted()
-        roles = {name: list(named) or None for name, named in asdict(self._roles()).items()}
+        roles = {name: list(named) or None for name, named in asdict(self._checked()).items()}
         return {
             "preparation": _VERSION,
             "parameters": {
@@ -313,8 +315,7 @@ class Preparation:
             if saved["preparation"] != _VERSION:
                 raise ValueError(f"version {saved['preparation']!r} is not known")
             preparation = cls(**saved["parameters"])
-            preparation._check_parameters()
-            preparation._roles()
+            preparation._checked()
             columns = decode(tuple[Column, ...], saved["columns"])
             n_rows = decode(int, saved["n_rows"])
             if n_rows < 1 or not any(column.record.outputs for column in columns):
@@ -336,30 +337,16 @@ class Preparation:
         return preparation
 
     def __repr__(self) -> str:
-        changed = {
-            name: value
-            for name, value in self._parameters().items()
-            if name not in ROLE_NAMES or value is not None
-        }
-        given = ", ".join(f"{name}={value!r}" for name, value in changed.items())
-        return f"Preparation({given})"
+        shown = self._parameters().items()
+        given = (f"{k}={v!r}" for k, v in shown if k not in ROLE_NAMES or v is not None)
+        return f"Preparation({', '.join(given)})"
 
     def _parameters(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in signature(Preparation).parameters}
 
-    def _check_parameters(self) -> None:
-        # checked by fit and not by __init__, as in scikit-learn
-        limit, share = self.max_bytes, self.distinct_share
-        is_count = isinstance(limit, int | np.integer) and not isinstance(limit, bool)
-        if limit is not None and (not is_count or limit < 1):
-            legal = "an int in the range [1, inf) or None"
-            raise BadParameter("Preparation", "max_bytes", legal, limit)
-        is_number = isinstance(share, int | float | np.integer | np.floating)
-        if isinstance(share, bool) or not is_number or not 0 <= share <= 1:
-            legal = "a float in the range [0, 1]"
-            raise BadParameter("Preparation", "distinct_share", legal, share)
-
-    def _roles(self) -> Roles:
+    def _checked(self) -> Roles:
+        """Check the parameters, as in scikit-learn not before they are used; return the roles."""
+        check_parameters(self, _LEGAL)
         return Roles.of({name: getattr(self, name) for name in ROLE_NAMES})
 
     def _set_fitted(
@@ -494,11 +481,6 @@ def _earlier_note(names: Sequence[str]) -> Message:
         columns=listed(names),
         only=Setting("only"),
     )
-
-
-def _unknown_note(names: Sequence[str]) -> Message:
-    what = "Columns that the first table does not have were ignored: {columns}."
-    return Message("unknown-columns", what, columns=listed(names))
 
 
 def _reasons(records: Sequence[ColumnRecord]) -> Message:

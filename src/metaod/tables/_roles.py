@@ -127,7 +127,7 @@ def earlier_output(frame: pd.DataFrame) -> tuple[str, ...]:
         return ()
     values = {name: _numbers(frame[name]) for names in found.values() for name in names}
     told = [str(name) for name in frame.columns if _TOLD.fullmatch(str(name))]
-    texts = {name: frame[name].fillna("").astype(str).to_numpy() != "" for name in told}
+    texts = {name: frame[name].astype(object).fillna("").to_numpy() != "" for name in told}
     suspect = np.any([has for name, has in texts.items() if name.startswith("suspect")], axis=0)
     named: dict[str, None] = {}
     for names in product(*found.values()):
