@@ -71,7 +71,7 @@ def relatives(
 
 
 def _read_pairs(path: Path) -> dict[tuple[str, str], str]:
-    from metaod.tables import check_plain_file
+    from metaod._files import check_plain_file
 
     check_plain_file(path)
     remedy = "write a CSV file with the header one,other,reason"

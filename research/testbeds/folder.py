@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from metaod._files import check_plain_file
 from metaod.errors import BadFile, UserError
-from metaod.tables import check_plain_file
 from research.catalogue import shape_text
 from research.childsets.recipe import Recipe
 

@@ -127,11 +127,10 @@ def test_bad_targets_are_refused(tmp_path):
 def test_a_failed_write_keeps_the_old_file(saved, monkeypatch):
     before = saved.read_bytes()
 
-    def full(path, data):
-        path.touch()
+    def full(path, target):
         raise OSError(28, os.strerror(28))
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(UserError, match="No space"):
         write_container(saved, "learner", {})
     assert saved.read_bytes() == before

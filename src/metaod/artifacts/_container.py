@@ -7,8 +7,6 @@ lines of ``_insert_arrays``, and its files are not packed (16 MB of learners wou
 
 import json
 import math
-import os
-import secrets
 import zlib
 from collections.abc import Mapping
 from os import PathLike
@@ -18,8 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from metaod._files import check_plain_file, replace_file, writable_path
 from metaod.errors import BadFile, UserError
-from metaod.tables import check_plain_file
 
 KINDS = {
     "learner": ("a learner", "'metaod train' writes one"),
@@ -52,31 +50,19 @@ class BadArtifact(BadFile):
 
 def check_target(path: "str | PathLike[str]") -> Path:
     """Return the path of a file to write; refuse an existing file that metaod has not saved."""
-    target = Path(path).expanduser()
-    where = str(target)
-    check_plain_file(target)
+    target = writable_path(path)
     try:
-        if not target.parent.is_dir():
-            what = f"there is no folder {target.parent}"
-            raise UserError(what, where=where, remedy="make it first")
-        if not _may_be_replaced(target):
-            what = "exists and is not a file that metaod saved"
-            raise UserError(what, where=where, remedy="name another file")
-        writable = os.access(target.parent, os.W_OK)
-    except (OSError, ValueError) as error:
-        what = f"cannot be written ({error})"
-        raise UserError(what, where=where, remedy="check the path") from error
-    if not writable:
-        raise UserError("its folder cannot be written", where=where, remedy="name another folder")
-    return target
-
-
-def _may_be_replaced(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(_MARK)) == _MARK
+        with target.open("rb") as file:
+            is_own = file.read(len(_MARK)) == _MARK
     except FileNotFoundError:
-        return True
+        return target
+    except OSError as error:
+        what = f"cannot be written ({error})"
+        raise UserError(what, where=str(target), remedy="check the path") from error
+    if not is_own:
+        what = "exists and is not a file that metaod saved"
+        raise UserError(what, where=str(target), remedy="name another file")
+    return target
 
 
 def write_container(path: "str | PathLike[str]", kind: str, content: Mapping[str, Any]) -> None:
@@ -93,15 +79,8 @@ def write_container(path: "str | PathLike[str]", kind: str, content: Mapping[str
     packer = zlib.compressobj(wbits=_GZIP)
     packed = [packer.compress(line + b"\n")]
     packed += (packer.compress(array.tobytes()) for _, array in arrays)
-    unfinished = target.with_name(f"{target.name}.{secrets.token_hex(4)}.new")
-    try:
-        unfinished.write_bytes(b"".join([_MARK, *packed, packer.flush()]))
-        unfinished.replace(target)
-    except OSError as error:
-        what = f"cannot be written ({error.strerror})"
-        raise UserError(what, where=str(target), remedy="check the path") from error
-    finally:
-        unfinished.unlink(missing_ok=True)
+    packed.append(packer.flush())
+    replace_file(target, lambda stream: stream.writelines([_MARK, *packed]))
 
 
 def _plain(value: Any, place: tuple[str | int, ...], arrays: _Arrays) -> Any:

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from metaod._files import replace_file
 from metaod.detection import _formats as formats
 from metaod.detection._result import Detection
-from metaod.detection._writing import output_path, replace_file
+from metaod.detection._writing import output_path
 from metaod.errors import BadColumn, BadFile
 from metaod.tables import read_table
 from metaod.wrong_cells import Finding

@@ -11,10 +11,11 @@ from typing import Any, BinaryIO
 import pandas as pd
 import pyarrow as pa
 
+from metaod._files import replace_file
 from metaod.detection import _formats as formats
 from metaod.detection._cells_file import Correction, suggestion_text
 from metaod.detection._workbook import OwnWorkbook, is_kept
-from metaod.detection._writing import ending_of, output_path, replace_file
+from metaod.detection._writing import ending_of, output_path
 from metaod.errors import BadColumn
 from metaod.tables import Table, TableStream
 

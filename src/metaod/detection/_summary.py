@@ -3,16 +3,16 @@
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from metaod._files import replace_file
 from metaod.detection._advice import next_steps, recipe_of
 from metaod.detection._cells_file import suggested
 from metaod.detection._reasons import RowReasons
 from metaod.detection._result import Detection
-from metaod.detection._writing import replace_file
 from metaod.errors import Message, UserError, counted, worded
 from metaod.report import map_table, render, shown
 from metaod.selection import OnProgress, Selection, family_names
@@ -41,12 +41,8 @@ def write_report(
 ) -> str:
     """Return the report of a result as one HTML page, and write it to a file if one is named."""
     page = render(summarise(found, given, progress=progress))
-
-    def write(stream: BinaryIO) -> None:
-        stream.write(page.encode())
-
     if path is not None:
-        replace_file(path, write)
+        replace_file(path, lambda stream: stream.write(page.encode()))
     return page
 
 

@@ -1,12 +1,7 @@
 """Write a table with its scores: which rows, in which format."""
 
-import errno
-import gzip
-import os
-import secrets
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path, PurePath
@@ -14,12 +9,13 @@ from typing import Any, BinaryIO, Literal
 
 import numpy as np
 
+from metaod._files import replace_file, writable_path
 from metaod.detection import _formats as formats
 from metaod.detection._result import Detection, Places
 from metaod.detection._workbook import OwnWorkbook, is_kept
 from metaod.errors import BadParameter, UserError
 from metaod.selection import OnProgress, Tracker, part_of
-from metaod.tables import Table, TableStream, check_plain_file
+from metaod.tables import Table, TableStream
 
 Target = Path | Literal["-"] | None  # a file, standard output, or nowhere
 _ADDED = ("score", "rank", "flag")
@@ -273,8 +269,8 @@ def output_path(
         Files that are read, which are not written to.
     owner, name : str
         The function or command and its parameter, for errors.
-    endings : sequence of str
-        The legal endings.
+    kind : {"table", "cells", "report"}
+        What is written, which decides the legal endings.
     """
     target = Path(path).expanduser()
     endings = formats.ENDINGS[kind]
@@ -283,39 +279,11 @@ def output_path(
         packed = " (text also with .gz)" if len(legal) < len(endings) else ""
         what = f"a file that ends in {', '.join(legal)}{packed}"
         raise BadParameter(owner, name, what, str(path), code="format")
-    if "\0" in str(target):
-        raise UserError("is not a path", where=repr(str(target)), remedy="name a file")
-    check_plain_file(target)
-    if not target.parent.is_dir():
-        what = f"there is no folder {target.parent}"
-        raise UserError(what, where=str(target), remedy="make it first")
-    if not os.access(target.parent, os.W_OK):  # it is a new file in the folder first
-        what = "its folder cannot be written"
-        raise UserError(what, where=str(target), remedy="name another folder")
+    target = writable_path(target)
     files = [Path(source).expanduser() for source in sources]
     if target.exists() and any(file.exists() and target.samefile(file) for file in files):
         raise UserError("is the input itself", where=str(target), remedy="write to another file")
     return target
-
-
-def replace_file(path: Path, write: Callable[[BinaryIO], None]) -> None:
-    """Write to a new file and rename it: no half-written file is left."""
-    fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}.new")
-    try:
-        with ExitStack() as stack:
-            stream: Any = stack.enter_context(fresh.open("xb"))
-            if _ending_of(path).endswith(".gz"):
-                packed = gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0)
-                stream = stack.enter_context(packed)
-            write(stream)
-        fresh.replace(path)
-    except OSError as error:
-        what = f"cannot be written ({error.strerror or error})"
-        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        remedy = "free some space, or name another disk" if is_full else "check the path"
-        raise UserError(what, where=str(path), remedy=remedy) from error
-    finally:
-        fresh.unlink(missing_ok=True)
 
 
 def scored_name(source: str, what: str = "scored") -> str:

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from metaod._files import check_plain_file
 from metaod.errors import BadFile, Message, Setting
-from metaod.tables import check_plain_file
 
 ANSWERS: dict[str, bool | None] = {"yes": True, "no": False, "unsure": None}
 """Answers by the word that a marks file has."""

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pandas as pd
 from sqlalchemy import Connection, Table, select
 
+from metaod._files import replace_file
 from metaod.errors import BadFile, BadParameter, UserError
 from metaod.history import MEASURES, Evaluation
 from metaod.learners import OnStep
@@ -167,10 +168,9 @@ def _write_table(path: Path, table: "pa.Table") -> dict[str, Any]:
     """Write a table; return its entry in the manifest."""
     import pyarrow.parquet as pq  # noqa: PLC0415 - slow to import, and few need it
 
-    new = path.with_name(path.name + ".new")
-    pq.write_table(
+    write = partial(
+        pq.write_table,
         table,
-        new,
         row_group_size=max(1, table.num_rows),
         compression="zstd",
         compression_level=19,
@@ -178,17 +178,15 @@ def _write_table(path: Path, table: "pa.Table") -> dict[str, Any]:
         write_statistics=False,
         store_schema=False,
     )
-    entry = {"rows": table.num_rows, "sha256": _sha256(new)}
-    new.replace(path)
-    return entry
+    replace_file(path, write)
+    return {"rows": table.num_rows, "sha256": _sha256(path)}
 
 
 def _write_manifest(folder: Path, files: Mapping[str, Any], decimals: int | None) -> None:
     header = {"format": _FORMAT, "version": _FORMAT_VERSION, "decimals": decimals}
     manifest = {**header, "files": dict(sorted(files.items()))}
-    new = folder / f"{_MANIFEST}.new"
-    new.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
-    new.replace(folder / _MANIFEST)
+    text = json.dumps(manifest, indent=2) + "\n"
+    replace_file(folder / _MANIFEST, lambda stream: stream.write(text.encode()))
 
 
 def _sha256(path: Path) -> str:

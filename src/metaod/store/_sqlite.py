@@ -23,8 +23,8 @@ from sqlalchemy import URL, Connection, Engine, NullPool, StaticPool, create_eng
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from metaod._files import check_plain_file
 from metaod.errors import BadFile, UserError
-from metaod.tables import check_plain_file
 
 APPLICATION_ID = 0x4D654F44
 """The number in a file's header that marks a store: ``MeOD``."""

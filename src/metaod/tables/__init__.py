@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from metaod.tables._table import Table
     from metaod.tables.examples import load_example
     from metaod.tables.readers import READ_ENDINGS
-    from metaod.tables.readers._source import check_plain_file
 
 __all__ = [
     "READ_ENDINGS",
@@ -38,7 +37,6 @@ __all__ = [
     "Table",
     "TableStream",
     "cell_text",
-    "check_plain_file",
     "is_file",
     "is_large",
     "load_example",

@@ -15,6 +15,7 @@ from os import PathLike, fsdecode
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO
 
+from metaod._files import refuse_special
 from metaod.errors import BadFile, Message, Setting, UserError
 
 DEFLATE_RATIO = 1032  # deflate cannot shrink data to less than one part in this many
@@ -109,7 +110,7 @@ def open_path(path: "str | PathLike[Any]", max_bytes: int, shown_as: str | None 
                 return open_stream(stream, max_bytes, name=name)
     except (OSError, ValueError) as error:
         raise _unreadable(name, error) from error
-    _refuse_special(name, status.st_mode, remedy="name a file, or '-' for a pipe")
+    refuse_special(name, status.st_mode, remedy="name a file, or '-' for a pipe")
     check_bytes(name, "holds", status.st_size, max_bytes)
     return _decompressed(Source(name, PurePath(place).suffix.lower(), Path(place)), max_bytes)
 
@@ -139,24 +140,6 @@ def check_exists(path: "str | PathLike[Any]") -> None:
         raise _unreadable(name, error) from error
     if stat.S_ISREG(status.st_mode) and status.st_size == 0:
         raise BadFile(name, "is empty", remedy="check how it was written")
-
-
-def check_plain_file(path: "str | PathLike[str]", *, remedy: str = "name a file") -> None:
-    """Refuse a folder, device, named pipe or socket; a path of nothing, or of a file, is fine.
-
-    Reading a device may never end, and opening a named pipe waits for another program.
-    """
-    with suppress(OSError, ValueError):  # what opens the file explains these
-        _refuse_special(fsdecode(path), Path(path).stat().st_mode, remedy=remedy)
-
-
-def _refuse_special(name: str, mode: int, *, remedy: str) -> None:
-    if stat.S_ISDIR(mode):
-        raise BadFile(name, "is a folder", remedy="name a file inside it")
-    if not stat.S_ISREG(mode):
-        kinds = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}
-        kind = kinds.get(stat.S_IFMT(mode), "a device")
-        raise BadFile(name, f"is {kind}, not a file", remedy=remedy)
 
 
 def _standard_input() -> BinaryIO:
