@@ -37,7 +37,7 @@ __all__ = [
 
 BadValues = Literal["finding", "missing", "text", "error"]
 Names = str | Iterable[str] | None
-Pick = Literal["committee", "learned", "learned-single"]
+Pick = Literal["learned", "learned-single", "committee"]
 Words = str | float | Iterable[str | float]
 
 
@@ -312,11 +312,10 @@ class Picking(Options):
         "'metaod train' wrote.",
         metavar="NAME",
     )
-    pick: Pick | None = option(
-        None,
-        "committee: a fixed average of seven models (the default); learned: the learner picks a "
-        "model or an average of a few; learned-single: it picks one model.",
-        details="If a learner or a space is named, the default is ``learned``.",
+    pick: Pick = option(
+        "learned",
+        "learned: the learner picks a model or an average of a few; learned-single: it picks one "
+        "model; committee: a fixed average of seven models.",
         metavar="KIND",
     )
     exclude: "str | ModelSpec | Iterable[str | ModelSpec] | None" = option(

@@ -159,9 +159,9 @@ COMMANDS = {
     "inspect": "preparing the table",
     "describe": "extracting meta-features",
     "select --pick learned-single": "picking a model",
-    "detect --json": "fitting 7 of 7, SCiForest",
+    "detect --json": "fitting 1 of 1, IForest",
     "compare": "fitting PyOD's ADEngine",
-    "review --answers 2": "fitting 7 of 7, SCiForest",
+    "review --pick committee --answers 2": "fitting 7 of 7, SCiForest",
 }
 
 

@@ -68,7 +68,7 @@ def test_detecting_writing_and_applying(picking, tmp_path):
 
 def test_the_committee_is_not_measured():
     reports = []
-    MetaOD().fit(table(400), progress=reports.append)
+    MetaOD(pick="committee").fit(table(400), progress=reports.append)
     check_reports(reports)
     assert stages(reports) == ["prepare", "check", "pick", "fit", "score"]
     fits = [report.detail for report in reports if report.stage == "fit"]

@@ -61,24 +61,28 @@ def test_its_figures_are_those_of_the_historical_tables():
     assert COMMITTEE_ID in shipped_matrix(space="extended", averages=True)
 
 
-def test_the_default_pick_loads_no_learner(monkeypatch):
+def test_it_loads_no_learner(monkeypatch):
     def fail(*_, **__):
         raise AssertionError("the learner was loaded")
 
     monkeypatch.setattr("metaod.history.find_artifact", fail)
-    selection = MetaOD().fit(X).selection_
+    selection = MetaOD(pick="committee").fit(X).selection_
     assert "isolation forest" in selection.trust.summary()
     assert selection.to_dict()["why"]["is_fixed"]
     with pytest.raises(AssertionError):
         selection.nearest()
 
 
+def warnings_of(n_rows):
+    return select(table(n_rows), pick="committee").trust.warnings
+
+
 @pytest.mark.parametrize(("n_rows", "larger"), [(70, "all 1065"), (103, "1063 of the 1065")])
 def test_a_table_smaller_than_nearly_all_gives_a_warning(n_rows, larger):
     sizes = np.sort(shipped_training_data(space="extended").datasets["n_rows"])
     assert f"{np.count_nonzero(sizes > n_rows)}" in larger
-    assert any(larger in str(text) for text in select(table(n_rows)).trust.warnings)
-    assert not any("have more" in str(text) for text in select(table(400)).trust.warnings)
+    assert any(larger in str(text) for text in warnings_of(n_rows))
+    assert not any("have more" in str(text) for text in warnings_of(400))
 
 
 def test_a_member_that_does_not_apply_is_left_out_with_a_warning():
@@ -136,7 +140,8 @@ def test_members_together_keep_to_the_limit_of_time(n_rows, n_columns, limit):
 def test_of_members_that_are_too_slow_together_the_quickest_is_used():
     seconds = [cost.seconds for cost in expected_costs(COMMITTEE, *X.shape)]
     (first, quickest), (second, _), *_ = sorted(zip(seconds, COMMITTEE, strict=True))
-    assert select(X, max_seconds=second + first / 2).best == quickest
+    limit = second + first / 2
+    assert select(X, pick="committee", max_seconds=limit).best == quickest
 
 
 def test_members_are_judged_by_the_rows_that_members_learn_from():
@@ -151,14 +156,6 @@ def test_a_limit_that_no_member_keeps_is_told_with_all_members():
     with pytest.raises(UserError, match="no model is left") as raised:
         CommitteePick.for_table((1_000, 5), Picking(max_seconds=1e-5, exclude=[excluded]))
     assert not isinstance(raised.value, BadParameter)
-
-
-def test_it_is_the_default_unless_a_learner_or_a_space_is_named():
-    assert select(X).best.id == select(X, pick="committee").best.id == COMMITTEE_ID
-    assert select(X).features is None
-    assert select(X, pick="learned").features is not None
-    assert select(X, space="extended").features is not None
-    assert select(X, learner="metaod").features is not None
 
 
 @pytest.mark.parametrize("learner", ["metaod", averages_artifact()], ids=type)

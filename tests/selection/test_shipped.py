@@ -48,7 +48,7 @@ def test_a_shipped_learner_describes_itself(name):
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_the_example_gets_a_pick(name):
-    selection = metaod.select(metaod.load_example(), learner=name, pick="learned")
+    selection = metaod.select(metaod.load_example(), learner=name)
     assert selection.best.id == selection.ranking["model"][0]
     assert selection.best.id in MODELS[name]
     assert selection.trust.is_calibrated
@@ -100,7 +100,7 @@ GOLDEN = {
     "made", [clusters, heavy_tails, mostly_zero], ids=lambda made: made.__name__
 )
 def test_golden_selections(name, made):
-    best = metaod.select(made(), learner=name, pick="learned").best
+    best = metaod.select(made(), learner=name).best
     assert " + ".join(member_ids(best.id)) == GOLDEN[name][made.__name__]
 
 
@@ -108,5 +108,5 @@ def test_warning_if_the_learner_knows_part_of_the_space():
     found = metaod.select(clusters(), space="paper")
     assert any("of the 302 models of the space 'paper'" in text for text in found.trust.warnings)
     assert metaod.select(clusters(), space="extended").trust.warnings == (
-        metaod.select(clusters(), pick="learned").trust.warnings
+        metaod.select(clusters()).trust.warnings
     )

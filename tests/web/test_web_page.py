@@ -98,7 +98,7 @@ def test_from_an_upload_to_the_downloads(open_tab, tmp_path, size):
     tab.page.click("#detect")
     tab.see("result")
     assert "of 60 unusual" in tab.text("result-title")
-    assert "The committee" in tab.text("pick")
+    assert "that the learner picked" in tab.text("pick")
     first = tab.page.inner_text("#rows-table tbody tr:first-child")
     assert "item 7" in first
     assert "99.5" in first

@@ -13,7 +13,6 @@ from metaod.cli.screen import (
     Json,
     console,
     grid,
-    in_words,
     print_json,
     print_notes,
     print_warnings,
@@ -112,7 +111,7 @@ def _print(selection: "Selection", table: "Table", top: int, *, verbose: bool) -
     out.print("\nWhy this pick", style="bold")
     explained = selection.explain()
     for line in (*explained.reasons(), *explained.similar()):
-        out.print(visible(in_words(line)))
+        out.print(visible(line))
     out.print("\nConfidence", style="bold")
     for line in selection.trust.summary().splitlines():
         out.print(line)

@@ -61,10 +61,9 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     ----------
     learner : str, path or Artifact, default="default"
         The learner that picks: the shipped default, a name, or an artifact of ``metaod train``.
-    pick : {"committee", "learned", "learned-single"}, optional
-        ``committee`` is a fixed average of seven models, the same for every table. With ``learned``
-        the learner picks a model or an average of a few, with ``learned-single`` only one model. By
-        default the committee; if a learner or a space is named, ``learned``.
+    pick : {"learned", "learned-single", "committee"}, default="learned"
+        With ``learned`` the learner picks a model or an average of a few, with ``learned-single``
+        only one model. ``committee`` is a fixed average of seven models, the same for every table.
     contamination : "auto" or float in (0, 0.5], default="auto"
         Share of rows to flag, by their scores. With "auto" rows above a clear gap in the scores are
         flagged, or few if there is none, and rows with a cell that is probably wrong.
@@ -140,7 +139,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         self,
         learner: "str | PathLike[str] | Artifact" = "default",
         *,
-        pick: Pick | None = None,
+        pick: Pick = "learned",
         contamination: Contamination = "auto",
         rows_only: bool = False,
         exclude: Models | None = None,

@@ -149,6 +149,9 @@ class SavedPick:
         """Refuse members that do not fit together."""
         if set(self.parameters) != set(_PARAMETERS):
             raise ValueError("other parameters than those of an estimator")
+        if self.parameters["pick"] is None:  # as in files of earlier versions
+            named = self.parameters["learner"] != "default" or self.parameters["space"] is not None
+            self.parameters["pick"] = "learned" if named else "committee"
         Picking.declared()["pick"].checked(self.parameters["pick"], "the pick")
         kept = {name: option for name, option in Reading.declared().items() if option.is_kept}
         for name, value in self.reading.items():

@@ -8,21 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from metaod.errors import Message, Setting
 from metaod.models import Matrix, find_family, member_ids
 
 if TYPE_CHECKING:
     from metaod.artifacts import Artifact, History
 
-_WHY_FIXED = (
-    "It is fixed: the committee is the same for every table. No learner was used.",
-    Message(
-        "fixed-pick",
-        "On historical tables of other origins no learner picked clearly better. To let the "
-        "learner pick, set {set}.",
-        set=Setting("pick", "learned"),
-    ),
-)
 MEASURE_TITLES = {"ap": "AP", "roc_auc": "ROC AUC", "precision_at_n": "precision at n"}
 
 
@@ -69,11 +59,10 @@ class Explanation:
             "features": _records(self.features),
         }
 
-    def reasons(self) -> list[str | Message]:
+    def reasons(self) -> list[str]:
         """Describe why it was picked, line by line, without the historical tables."""
-        lines: list[str | Message]
         if self.is_fixed:
-            lines = [*_WHY_FIXED]
+            lines = ["It is fixed: the committee is the same for every table."]
         elif self.usual is None:
             lines = ["No explanation: the learner has no history, or does not know the model."]
         elif self.pick == self.usual:
@@ -104,7 +93,7 @@ class Explanation:
         return lines
 
     def __str__(self) -> str:
-        return "\n".join(map(str, [*self.reasons(), *self.similar()]))
+        return "\n".join([*self.reasons(), *self.similar()])
 
 
 def family_names(models: Sequence[str]) -> str:

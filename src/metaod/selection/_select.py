@@ -205,13 +205,11 @@ def make_selection(
 ) -> Selection:
     """Do the work of :func:`select`; errors in parameters name `owner`."""
     picking = picking.checked(owner)
-    is_default = isinstance(picking.learner, str) and picking.learner == "default"
-    if picking.pick == "committee" and not is_default:
-        legal = "left out with the committee, which uses no learner"
-        raise BadParameter(owner, "learner", legal, picking.learner)
-    is_fixed = picking.pick is None and picking.space is None and is_default
     tracker = tracker or Tracker(None)
-    if is_fixed or picking.pick == "committee":
+    if picking.pick == "committee":
+        if not (isinstance(picking.learner, str) and picking.learner == "default"):
+            legal = "left out with the committee, which uses no learner"
+            raise BadParameter(owner, "learner", legal, picking.learner)
         prepared = _prepared(X, tracker)
         tracker.stage("pick")
         return _committee_selection(prepared, picking, owner)
