@@ -194,8 +194,8 @@ def scores_of(frame: pd.DataFrame) -> dict[str, Scores]:
     """Scores of the learner's pick, the committee and isolation forest."""
     prepared = prepare(frame)
     return {
-        "pick='learned'": MetaOD(pick="learned").fit(frame).decision_scores_,
-        "pick='committee'": MetaOD(pick="committee").fit(frame).decision_scores_,
+        "pick='learned'": MetaOD(rows_only=True).fit(frame).decision_scores_,
+        "pick='committee'": MetaOD(pick="committee", rows_only=True).fit(frame).decision_scores_,
         "IForest()": iforest_scores(prepared.X, 0, prepared.fixed),
     }
 
@@ -259,7 +259,8 @@ def planted_outliers() -> None:
     for kind in PLANTED:
         for seed in range(N_PLANTED):
             frame, y, rare = made_table(kind, seed)
-            for name, scores in scores_of(frame).items():
+            wrong = {"wrong cells": MetaOD(space="HBOS").fit(frame).error_scores_}
+            for name, scores in (scores_of(frame) | wrong).items():
                 above = (scores[y == 1][:, None] > scores[rare][None, :]).mean()
                 ap = average_precision(y, scores)
                 rows.append({"kind": kind, "table": seed, "design": name, "above": above, "ap": ap})
