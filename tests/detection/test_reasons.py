@@ -81,9 +81,8 @@ def test_odd_values_of_several_columns_are_all_named(names, size):
     rng = np.random.default_rng(2)
     table = pd.DataFrame(rng.normal(size=(500, 8)) @ rng.normal(size=(8, 8)), columns=[*"abcdefgh"])
     table.loc[5, names] = size * table[names].std()
-    [explained] = (
-        MetaOD(pick="committee", exclude=["SCiForest", "MCD"]).fit(table).explain_rows([5])
-    )
+    model = MetaOD(pick="committee", exclude=["SCiForest", "MCD"]).fit(table)
+    [explained] = model.explain_rows([5])
     assert {reason.column for reason in explained.main_reasons()} == set(names)
     assert all(reason.share > 0.3 for reason in explained.main_reasons())
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from made_matrices import ANY_FINITE, SCALINGS
 from scipy.stats import norm
 from sklearn.preprocessing import StandardScaler
@@ -15,6 +16,12 @@ def test_zscore_is_scikit_learns():
     X = np.random.default_rng(0).lognormal(size=(200, 5))
     scaled = fit_scaling("zscore", X).transform(X)
     np.testing.assert_allclose(scaled, StandardScaler().fit_transform(X), rtol=1e-12, atol=1e-13)
+
+
+@given(st.floats(-1e6, 1e6), st.integers(2, 5000))
+def test_a_constant_is_dropped_whatever_its_mean_is_rounded_to(value, n_rows):
+    X = np.column_stack([np.arange(n_rows), np.full(n_rows, value)])
+    assert fit_scaling("zscore", X).kept.tolist() == [0]
 
 
 def test_constant_columns_are_dropped_also_when_only_rounding_differs():

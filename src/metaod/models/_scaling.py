@@ -126,8 +126,7 @@ def fit_scaling(name: str, X: Matrix, fixed: npt.NDArray[np.bool_] | None = None
     scaled, unit = _in_range(X)
     center = scaled.mean(axis=0)
     scale = scaled.std(axis=0)
-    rounding = _rounding(scaled)
-    kept = np.flatnonzero(scale > rounding)
+    kept = np.flatnonzero(_varies(scaled, scale))
     if kept.size == 0:
         problem = "every column is constant, there is nothing to compare rows by"
         raise UserError(problem, remedy="check that the table is the one you meant")
@@ -139,7 +138,7 @@ def fit_scaling(name: str, X: Matrix, fixed: npt.NDArray[np.bool_] | None = None
         return fitted
     values = scaled[:, kept]
     low, center, high = np.quantile(values, [0.1, 0.5, 0.9], axis=0)
-    scale = np.where(high - low > rounding[kept], high - low, scale)
+    scale = np.where(high - low > _rounding(values), high - low, scale)
     fitted = replace(fitted, center=center, scale=scale)
     robust = (values - center) / scale
     if name == "whitened":
@@ -165,6 +164,12 @@ def _rounding(scaled: Matrix) -> Matrix:
     return np.asarray(_ROUNDING * np.abs(scaled).max(axis=0, initial=0.0))
 
 
+def _varies(scaled: Matrix, spread: Matrix) -> npt.NDArray[np.bool_]:
+    """Whether columns vary by more than rounding; the mean of many equal values is rounded too."""
+    rounding = _rounding(scaled)
+    return np.asarray((spread > rounding) & (np.ptp(scaled, axis=0) > rounding))
+
+
 def _with_fixed(name: str, X: Matrix, fixed: npt.NDArray[np.bool_]) -> FittedScaling:
     """Learn the scaling of the measured columns, and the centres of those in fixed units."""
     measured = np.flatnonzero(~fixed)
@@ -175,7 +180,7 @@ def _with_fixed(name: str, X: Matrix, fixed: npt.NDArray[np.bool_]) -> FittedSca
     nothing = np.empty(0)
     inner = FittedScaling(name, len(measured), np.empty(0, np.intp), nothing, nothing, nothing)
     scaled, _ = _in_range(X[:, measured])
-    if (scaled.std(axis=0) > _rounding(scaled)).any() or not places.size:
+    if _varies(scaled, scaled.std(axis=0)).any() or not places.size:
         inner = fit_scaling(name, X[:, measured])
     return replace(
         inner,
