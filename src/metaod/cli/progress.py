@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _STARTED = time.monotonic()  # this module is imported when the command begins
 _QUIET_SECONDS = 2.0  # of the command, in which nothing is shown
-_LEAST_QUIET = 0.3  # of one piece of work: a line that comes and goes at once is unrest
+_LEAST_QUIET = 0.3  # of one piece of work: a line that disappears at once disturbs
 _OVERDUE_SECONDS = 5.0  # after which a time that was expected is no longer shown
 _WIDTH = 80
 _BAR_WIDTH = 16

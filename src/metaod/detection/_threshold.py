@@ -20,7 +20,7 @@ RULES: dict[Rule, str] = {
     "few": "the highest scores; few, because no clear gap tells how many",
     "share": "the share that was asked for",
     "number": "the number that was asked for",
-    "answers": "as many as the answers let expect",
+    "answers": "as many as the answers suggest",
     "saved": "scores above the threshold of the saved pick",
 }
 """What decides how many rows are flagged for their scores, as people read it."""

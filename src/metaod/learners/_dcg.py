@@ -163,9 +163,9 @@ def descend(
 ) -> Iterator[float]:
     """Move U and V in place by steps over all datasets; yield the mean loss before each step.
 
-    U and V move together, with momentum, by a rate that falls linearly to 0: they come to rest. The
-    slope of the smoothed DCG grows a hundredfold while a ranking sharpens, so its derivatives with
-    respect to the predictions are divided by the sum of their absolute values.
+    U and V move together, with momentum, by a rate that falls linearly to 0, so that they
+    converge. The slope of the smoothed DCG grows a hundredfold while a ranking sharpens, so its
+    derivatives with respect to the predictions are divided by the sum of their absolute values.
     """
     cells, known, counts = known_cells(targets)
     moves = np.zeros_like(U), np.zeros_like(V)

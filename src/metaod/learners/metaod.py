@@ -77,7 +77,7 @@ class MetaODLearner(Learner):
     """Factorises the performance matrix by rank, then regresses meta-features onto the factors.
 
     Meta-features are cleaned and embedded (phi). U starts at the embedding and V at 0; both move
-    against the gradient of the smoothed DCG until they come to rest. A random forest f learns to
+    against the gradient of the smoothed DCG until they converge. A random forest f learns to
     map the embedding onto the final U. The scores of a new dataset are ``f(phi(m)) Vᵀ``.
     `docs/learning.md` explains it from the paper to the code, and the choice of the defaults.
 

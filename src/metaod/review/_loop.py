@@ -97,7 +97,7 @@ class ReviewLoop:
 
     @property
     def marks(self) -> dict[int, bool | None]:
-        """The answers by row, in the order in which they were told."""
+        """The answers by row, in the order in which they were given."""
         return dict(self._table.marks)
 
     @property

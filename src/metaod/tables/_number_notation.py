@@ -195,20 +195,20 @@ class NumberNotation:
         >>> NumberNotation(",", ".", "EUR").words()
         "numbers with the currency 'EUR', a decimal ',' and thousands separated by '.'"
         """
-        said = []
+        parts = []
         if self.is_currency:
-            said.append(f"the currency {self.mark!r}")
+            parts.append(f"the currency {self.mark!r}")
         elif self.mark in _SHARES:
-            said.append(f"{self.mark!r} (as shares of 1)")
+            parts.append(f"{self.mark!r} (as shares of 1)")
         elif self.mark:
-            said.append(f"the unit {self.mark!r}")
+            parts.append(f"the unit {self.mark!r}")
         if self.decimal == ",":
-            said.append("a decimal ','")
+            parts.append("a decimal ','")
         if self.thousands:
-            said.append(f"thousands separated by {self.thousands!r}")
-        if not said:
+            parts.append(f"thousands separated by {self.thousands!r}")
+        if not parts:
             return "numbers with minus signs behind them or parentheses around them"
-        *first, last = said
+        *first, last = parts
         return f"numbers with {', '.join(first)} and {last}" if first else f"numbers with {last}"
 
 
