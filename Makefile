@@ -47,7 +47,7 @@ demo: $(STAMPS)/run
 	@mkdir -p demo-output
 	$(BIN)/metaod detect --example -o demo-output/scored.csv --report demo-output/report.html
 	$(BIN)/metaod review --example --answers 40
-	$(BIN)/metaod select --example --pick learned --top 5
+	$(BIN)/metaod select --example --top 5
 	$(BIN)/python -m research demo demo-output/own
 
 # the site, from scratch: its pages of commands and functions change with the code

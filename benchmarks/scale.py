@@ -6,7 +6,7 @@
 
 Tables are generated with a share of outliers and read from Parquet. Every step of every table runs
 in a process of its own, after a small table that compiles what it needs. `pick` is
-`metaod.select(pick="learned")`, which measures the table; `fit` is `MetaOD().fit`, which scores
+`metaod.select`, which measures the table; `fit` is `MetaOD().fit`, which scores
 every row; `answer` is one answer of a review with the new scores of all rows, the median of answers
 2 to 10; `apply` reads a saved pick and scores as many new rows; `forest` is scikit-learn's
 `IsolationForest().fit(X).score_samples(X)`. `detect` is the whole command from file to file.
@@ -50,7 +50,7 @@ def pick(path: Path, jobs: int) -> Callable[[], object]:  # noqa: ARG001 - a pic
     import metaod
 
     table = metaod.read_table(path)
-    return lambda: metaod.select(table, pick="learned")
+    return lambda: metaod.select(table)
 
 
 def fit(path: Path, jobs: int) -> Callable[[], object]:

@@ -1,13 +1,15 @@
-"""Write the paper's results and ours side by side into docs/reproduction.md.
+"""Write the paper's claims and results and ours side by side into docs/reproduction.md.
 
 Reads `results/paper/*.csv`, transcribed from the paper, and the output of
-`python -m research evaluate`. Replaces the section "Side by side" of the page; without `--page` the
-section is printed.
+`python -m research evaluate`. Replaces the sections "The paper's claims" and "Side by side" of the
+page; without `--page` they are printed. A figure in `results/paper/claims.md` is written as
+{run; method − method}, {run; sensitivity; setting} or {run; table; row; column; format}.
 
     python -m research compare-with-paper --page docs/reproduction.md
 """
 
 import argparse
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +26,7 @@ RUNS = {
 STAND_INS = {"gas": "mfeat", "particle": "texture"}
 
 
+CLAIMS = "## The paper's claims\n"
 HEADING = "## Side by side\n"
 INTRODUCTION = """
 By `python -m research compare-with-paper --page docs/reproduction.md`. Ranks are among the paper's twelve methods; the paper's ranks are
@@ -46,30 +49,48 @@ def main() -> None:
         printed = pd.read_csv(RESULTS / papers).set_index("dataset")
         lines += ["", f"### {title}", "", *_by_method(reached, pairs, printed)]
         lines += ["", *_by_row(rows, printed)]
-    section = "\n".join(lines) + "\n"
+    claims = (RESULTS / "paper" / "claims.md").read_text("utf-8")
+    shown = re.sub(r"\{(.+?)\}", lambda found: _figure(given.results, found[1]), claims)
+    sections = {CLAIMS: f"{CLAIMS}\n{shown}", HEADING: "\n".join(lines) + "\n"}
     if given.page is None:
-        print(section, end="")
+        print(*sections.values(), sep="\n", end="")
         return
-    before, found, after = given.page.read_text("utf-8").partition(HEADING)
-    if not found:
-        raise SystemExit(f"{given.page} has no section {HEADING.strip()!r}")
-    _, following, rest = after.partition("\n## ")
-    given.page.write_text(before + section + following + rest, "utf-8")
+    text = given.page.read_text("utf-8")
+    for heading, section in sections.items():
+        before, found, after = text.partition(heading)
+        if not found:
+            raise SystemExit(f"{given.page} has no section {heading.strip()!r}")
+        _, following, rest = after.partition("\n## ")
+        text = before + section + following + rest
+    given.page.write_text(text, "utf-8")
 
 
-def _against(pairs: pd.DataFrame, name: str) -> str:
-    """MetaOD compared with another method, from the table of all pairs."""
-    found = pairs[(pairs["method 1"] == "MetaOD") & (pairs["method 2"] == name)]
-    sign = 1
-    if found.empty:
-        found = pairs[(pairs["method 2"] == "MetaOD") & (pairs["method 1"] == name)]
-        sign = -1
-    row = found.iloc[0]
-    low, high = sorted((sign * row["low"], sign * row["high"]))
-    wins, losses = (row["wins"], row["losses"])[::sign]
+def _figure(results: Path, asked: str) -> str:
+    """Return a figure that a claim asks for."""
+    run, table, *place = asked.split("; ")
+    if not place:
+        return _difference(pd.read_csv(results / run / "pairwise.csv"), *table.split(" − "))
+    rows = pd.read_csv(results / run / f"{table}.csv")
+    row = rows[(rows.iloc[:, :2] == place[0]).any(axis=1)].iloc[0]
+    return _shown(row, row["Δ"]) if len(place) == 1 else format(row[place[1]], place[2])
+
+
+def _difference(pairs: pd.DataFrame, one: str, other: str) -> str:
+    """One method compared with another, from the table of all pairs."""
+    found = pairs[(pairs["method 1"] == one) & (pairs["method 2"] == other)]
+    if len(found):
+        return _shown(found.iloc[0], found["ΔMAP"].iloc[0])
+    row = pairs[(pairs["method 2"] == one) & (pairs["method 1"] == other)].iloc[0].copy()
+    row[["low", "high", "wins", "losses"]] = [
+        -row["high"], -row["low"], row["losses"], row["wins"]
+    ]  # fmt: skip
+    return _shown(row, -row["ΔMAP"])
+
+
+def _shown(row: "pd.Series[float]", delta: float) -> str:
     p = f"{row['p']:.4f}" if row["p"] >= 0.0001 else "< .0001"
-    delta = f"{sign * row['ΔMAP']:+.4f} [{low:+.4f}, {high:+.4f}]"
-    return f"{delta}, {p}, {int(wins)}-{int(losses)}"
+    interval = f"[{row['low']:+.4f}, {row['high']:+.4f}]"
+    return f"{delta:+.4f} {interval}, {p}, {int(row['wins'])}-{int(row['losses'])}"
 
 
 def _by_method(reached: pd.DataFrame, pairs: pd.DataFrame, printed: pd.DataFrame) -> Iterator[str]:
@@ -88,7 +109,7 @@ def _by_method(reached: pd.DataFrame, pairs: pd.DataFrame, printed: pd.DataFrame
             papers, rank = f"{printed[name].mean():.4f}", f"{ranks[name]:.2f}"
         own_rank = row["rank of paper's"]
         ours = "" if pd.isna(own_rank) else f"{own_rank:.2f}"
-        against = "" if name == "MetaOD" else _against(pairs, str(name))
+        against = "" if name == "MetaOD" else _difference(pairs, "MetaOD", str(name))
         mean = f"{row['MAP']:.4f} [{row['low']:.3f}, {row['high']:.3f}]"
         spread = "" if pd.isna(row["seed SD"]) else f"{row['seed SD']:.4f}"
         yield f"| {name} | {papers} | {mean} | {spread} | {rank} | {ours} | {against} |"

@@ -238,10 +238,20 @@ def assert_reproduced(found):
 
 def test_side_by_side_replaces_its_section_only(tmp_path):
     page = tmp_path / "page.md"
-    page.write_text("# Page\n\n## Side by side\n\n### POC\n\nold\n\n## After\n\nkept\n")
+    page.write_text(
+        "# Page\n\n## The paper's claims\n\nold\n\n## Between\n\nkept\n\n"
+        "## Side by side\n\n### POC\n\nold\n\n## After\n\nkept\n"
+    )
     metaod("compare-with-paper", "--page", page)
     text = page.read_text("utf-8")
-    assert text.startswith("# Page\n\n## Side by side\n\nBy `python -m research compare-with-paper")
+    assert text.startswith("# Page\n\n## The paper's claims\n\n| the paper | here")
+    claims, _, side_by_side = text.partition("\n\n## Between\n\nkept\n\n## Side by side\n\n")
+    assert side_by_side.startswith("By `python -m research compare-with-paper")
+    pairs = pd.read_csv(COMMITTED / "poc" / "pairwise.csv").set_index(["method 1", "method 2"])
+    pair = pairs.loc["ISAC", "MetaOD"]
+    shown = f"{-pair['ΔMAP']:+.4f} [{-pair['high']:+.4f}, {-pair['low']:+.4f}]"
+    assert f"ISAC {shown}, {pair['p']:.4f}, {pair['losses']}-{pair['wins']}" in claims
+    assert "{" not in claims
     assert text.endswith("\n\n## After\n\nkept\n")
     assert "old" not in text.partition("## After")[0].splitlines()
     summary = pd.read_csv(COMMITTED / "poc" / "summary.csv").set_index("method")
