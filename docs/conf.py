@@ -66,6 +66,7 @@ CONTENTS = {
         "Overview <docs/evidence>",
         "docs/selector",
         "Its protocol <docs/selector-protocol>",
+        "docs/scoreboard",
         "Reviews <docs/review>",
         "Mixed tables <docs/mixed-tables>",
         "Wrong cells <docs/wrong-cells>",
