@@ -3,8 +3,8 @@
     python benchmarks/report.py
 
 Each table is drawn at random with a share of outliers; the first is the bundled example. `detect`
-picks, fits and scores with the default pick; `report` makes the summary and the page; the reasons
-of the 100 most outlying rows, which it needs, are also measured alone, before it. Seconds are
+picks, fits and scores with the default pick; `report` makes the summary and the page, with the
+reasons of the 100 most outlying rows, whose part is also given alone. Seconds are
 those of the processor, the best of two in the same process, after a run that compiles. The last
 tables are extreme, and HBOS alone scores them.
 """
@@ -47,7 +47,7 @@ def measure(name: str, table: Table, repeats: int, **options: str) -> None:
         explained = process_time()
         page = render(summarise(found))
         done = process_time()
-        rows.append((detected - started, done - explained, explained - detected))
+        rows.append((detected - started, done - detected, explained - detected))
     own, report, reasons = (min(seconds) for seconds in zip(*rows, strict=True))
     line = f"| {name} | {own:.2f} | {report:.2f} | {report / own:.2f} | {reasons:.2f} "
     print(f"{line}| {len(page.encode()) / 1e6:.2f} |", flush=True)

@@ -4,7 +4,8 @@ from metaod.detection._cells_file import Correction, read_corrections, write_cel
 from metaod.detection._comparison import Compared, compare
 from metaod.detection._correcting import write_corrected
 from metaod.detection._detect import detect, detect_file
-from metaod.detection._estimator import MetaOD, Review, load
+from metaod.detection._estimator import MetaOD, Review
+from metaod.detection._loading import load
 from metaod.detection._reasons import Reason, RowReasons
 from metaod.detection._result import Detection
 from metaod.detection._session import ReviewSession

@@ -18,28 +18,16 @@ from metaod.detection._fitted import Fitted, fit_selection
 from metaod.detection._inputs import checked_table, seed_of
 from metaod.detection._reasons import RowReasons, explain, row_places
 from metaod.detection._result import Detection
-from metaod.detection._saved import SavedPick, plain_parameters
+from metaod.detection._saved import SavedPick
 from metaod.detection._summary import write_report
 from metaod.detection._threshold import Contamination, check_contamination
 from metaod.detection._writing import output_path
 from metaod.errors import BadParameter, Message, UserError
 from metaod.models import ModelSpec, Scores, check_n_jobs
-from metaod.options import Names, Pick, Picking, Reading
-from metaod.review import ReviewLoop, UsedMarks, checked_marks, read_marks
-from metaod.selection import (
-    OnProgress,
-    Selection,
-    Tracker,
-    make_selection,
-    table_notes,
-)
-from metaod.tables import (
-    Drift,
-    Preparation,
-    Roles,
-    Table,
-    is_file,
-)
+from metaod.options import Names, Pick, Picking
+from metaod.review import ReviewLoop, UsedMarks, read_marks
+from metaod.selection import OnProgress, Selection, Tracker, make_selection, table_notes
+from metaod.tables import Drift, Preparation, Roles, Table, is_file
 
 if TYPE_CHECKING:
     from metaod.artifacts import Artifact
@@ -208,14 +196,10 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
             tracker.stage("check")
             cells = CellCheck(table, preparation, seed, n_jobs=self.n_jobs)
         used = None
-        if isinstance(marks, str | PathLike):
+        if marks is not None and marks != {}:
             naming = [own.name for own in preparation.record_.columns if own.role == "id"]
             used = read_marks(marks, table, naming or None)
-        elif marks is not None:
-            answers = checked_marks(marks, np.ones(len(prepared.X), np.bool_), "MetaOD")
-            used = UsedMarks(answers) if answers else None
-        own = {name: getattr(self, name) for name in _PICKING}
-        picking = Picking(**own, random_state=seed)
+        picking = Picking(random_state=seed, **{name: getattr(self, name) for name in _PICKING})
         selection = make_selection(prepared, picking, owner="MetaOD", tracker=tracker)
         fitted = fit_selection(
             selection,
@@ -238,12 +222,8 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     def review(self, askable: Any = None, strategy: str = "found") -> "Review":
         """Start a review of the training table, with the marks that were given to ``fit``.
 
-        Parameters
-        ----------
-        askable, strategy
-            As in :class:`metaod.Review`.
+        The parameters are those of :class:`metaod.Review`.
         """
-        check_is_fitted(self)
         return Review(self, askable=askable, strategy=strategy)
 
     def score_samples(self, X: Any) -> Scores:
@@ -303,9 +283,8 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     ) -> list[RowReasons]:
         """Name the columns that set rows apart, the most important first.
 
-        One cell at a time is replaced by a value that is usual for the row, and the row is scored
-        again by the fitted pick: what the score loses is what the column explains. See
-        docs/reasons.md.
+        A cell is replaced by a value that is usual for the row, and the row is scored again: what
+        the score loses is what the column explains. See docs/reasons.md.
 
         Parameters
         ----------
@@ -334,20 +313,16 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         places = row_places(rows, self.fitted_)
         if places is None:
             table = checked_table(self, rows, reset=False)
-        elif hasattr(self, "_table"):
-            table = self._table.take(places)
         else:
-            what = "a saved pick does not hold the rows that it was fitted to"
-            remedy = "give the rows themselves, as a table"
-            raise UserError(what, where="MetaOD.explain_rows", remedy=remedy)
+            own = self._training_table("explain_rows", "give the rows themselves, as a table")
+            table = own.take(places)
         return explain(self.preparation_, self.fitted_, table, places, top, Tracker(progress))
 
     def report(self, path: "str | PathLike[str] | None" = None) -> str:
         """Describe the result in one HTML file, which needs nothing else.
 
-        It shows the scores with a threshold that can be moved, a map of the table, the most
-        outlying rows with their reasons, how the table was read, and what to do next. See
-        docs/report.md.
+        It shows wrong cells, the scores with a threshold that can be moved, a map of the table, and
+        the most outlying rows with their reasons: see docs/report.md.
 
         Parameters
         ----------
@@ -362,11 +337,14 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         check_is_fitted(self)
         if path is not None:  # before anything that takes long
             path = output_path(path, owner="MetaOD.report", name="path", kind="report")
+        remedy = "use 'metaod detect FILE --apply PICK --report report.html' for new rows"
+        return write_report(Detection.of(self, self._training_table("report", remedy)), path)
+
+    def _training_table(self, method: str, remedy: str) -> Table:
         if not hasattr(self, "_table"):
             what = "a saved pick does not hold the rows that it was fitted to"
-            remedy = "use 'metaod detect FILE --apply PICK --report report.html' for new rows"
-            raise UserError(what, where="MetaOD.report", remedy=remedy)
-        return write_report(Detection.of(self, self._table), path)
+            raise UserError(what, where=f"MetaOD.{method}", remedy=remedy)
+        return self._table
 
     def _checked(self, X: Any) -> Table:
         check_is_fitted(self)
@@ -389,21 +367,13 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         with a cell that is probably wrong, too.
         """
         table = self._checked(X)
-        return np.where(self._flags(table, -self._scored(table)), -1, 1)
-
-    def _flags(self, table: Table, scores: Scores) -> npt.NDArray[np.bool_]:
+        above = -self._scored(table) > self.threshold_
         wrong = None if self.cells_ is None else self.cells_.find(table).flags()
-        return flagged(scores > self.threshold_, wrong, self.contamination)
+        return np.where(flagged(above, wrong, self.contamination), -1, 1)
 
-    def fit_predict(
-        self,
-        X: Any,
-        y: object = None,
-        *,
-        marks: "Marks | str | PathLike[str] | None" = None,
-    ) -> npt.NDArray[np.int64]:
-        """Fit to the table and return -1 for its outliers, 1 for the other rows."""
-        self.fit(X, y, marks=marks)
+    def fit_predict(self, X: Any, y: object = None, **options: Any) -> npt.NDArray[np.int64]:
+        """Fit to the table, with options of ``fit``; return -1 for outliers, 1 for other rows."""
+        self.fit(X, y, **options)
         return np.where(self.labels_ == 1, -1, 1)
 
     def __sklearn_tags__(self) -> Any:
@@ -432,20 +402,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
             new rows with them.
         """
         check_is_fitted(self)
-        given = reading or getattr(self, "reading_", {})
-        kept = {
-            name: given[name]
-            for name, option in Reading.declared().items()
-            if option.is_kept and given.get(name) is not None
-        }
-        SavedPick.of(
-            self.fitted_,
-            self.cells_,
-            preparation=self.preparation_.to_dict(),
-            feature_names=tuple(str(name) for name in getattr(self, "feature_names_in_", ())),
-            parameters=plain_parameters(self),
-            reading=kept,
-        ).write(path)
+        SavedPick.of(self, reading or getattr(self, "reading_", {})).write(path)
 
     def _set_fitted(
         self,
@@ -541,36 +498,3 @@ class Review(ReviewLoop):
 
     def _fitted(self) -> Fitted:
         return self._model.fitted_.learn(self._table.copy(), self._model.contamination)
-
-
-def load(
-    path: "str | PathLike[str]", *, n_jobs: int | None = None, progress: OnProgress | None = None
-) -> MetaOD:
-    """Read a fitted estimator that :meth:`MetaOD.save` wrote; nothing in the file is executed.
-
-    The detector is fitted again from the rows in the file. If the installed libraries give other
-    training scores than those in the file, there is a warning, and a new threshold flags as many
-    training rows as before.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-    n_jobs : int or None, default=None
-        Threads that score rows, as in :class:`metaod.MetaOD`.
-    progress : callable, optional
-        Receives a :class:`metaod.selection.ProgressReport` at every stage.
-    """
-    check_n_jobs(n_jobs, owner="load")
-    tracker = Tracker(progress)
-    saved, fitted, preparation, cells = SavedPick.read(path, tracker)
-    fitted = replace(fitted, n_jobs=n_jobs)
-    tracker.finish("score")
-    roles = {name: getattr(preparation, name) for name in Roles.declared()}
-    model = MetaOD(**saved.parameters, **roles, random_state=fitted.seed, n_jobs=n_jobs)
-    model.n_features_in_ = len(preparation.record_.columns)
-    if saved.feature_names:
-        model.feature_names_in_ = np.array(saved.feature_names, dtype=object)
-    model.reading_ = saved.reading
-    model.marks_ = UsedMarks(dict(fitted.marks)) if fitted.marks else None
-    return model._set_fitted(None, preparation, fitted, cells)  # noqa: SLF001 - its constructor

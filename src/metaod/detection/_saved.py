@@ -5,7 +5,7 @@ The detector is fitted again from the training matrix, and its scores are compar
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from typing import Annotated, Any
@@ -96,8 +96,10 @@ class SavedPick:
     versions: dict[str, str]
 
     @classmethod
-    def of(cls, fitted: Fitted, cells: CellCheck | None, **rest: Any) -> "SavedPick":
-        """Describe a fitted pick; the rest are members that it does not know."""
+    def of(cls, model: Any, reading: Mapping[str, Any]) -> "SavedPick":
+        """Describe a fitted estimator; those options of reading are kept that later rows need."""
+        fitted: Fitted = model.fitted_
+        kept = (name for name, option in Reading.declared().items() if option.is_kept)
         rows = np.arange(len(fitted.X)) if fitted.reference is None else fitted.reference
         n_reference = len(rows)
         marks = {} if fitted.marked is None else dict(fitted.marked.marks)
@@ -112,13 +114,16 @@ class SavedPick:
             n_reference,
             fitted.X[rows],
             fitted.scores[rows],
-            None if cells is None else SavedCells.of(cells, rows),
+            None if model.cells_ is None else SavedCells.of(model.cells_, rows),
             fitted.extremes,
             tuple(places[row] for row in marks),
             tuple(marks.values()),
             None if fitted.marked is None else fitted.marked.ranker,
-            versions=library_versions(),
-            **rest,
+            model.preparation_.to_dict(),
+            tuple(map(str, getattr(model, "feature_names_in_", ()))),
+            _plain_parameters(model),
+            {name: reading[name] for name in kept if reading.get(name) is not None},
+            library_versions(),
         )
 
     def write(self, path: "str | PathLike[str]") -> None:
@@ -193,7 +198,7 @@ class SavedPick:
         return _compared(fitted, self, path)
 
 
-def plain_parameters(model: Any) -> dict[str, Any]:
+def _plain_parameters(model: Any) -> dict[str, Any]:
     """Return an estimator's parameters as plain data; roles are those of the preparation."""
     learner = model.learner
     return {

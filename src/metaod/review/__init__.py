@@ -6,7 +6,7 @@ from metaod._lazy import exports
 
 if TYPE_CHECKING:
     from metaod.review._features import RowSpace
-    from metaod.review._loop import ReviewLoop, checked_marks
+    from metaod.review._loop import ReviewLoop
     from metaod.review._marked_table import MarkedTable
     from metaod.review._marks_file import ANSWERS
     from metaod.review._ranker import Ranker
@@ -23,7 +23,6 @@ __all__ = [
     "RowView",
     "TableMarks",
     "UsedMarks",
-    "checked_marks",
     "read_marks",
 ]
 

@@ -15,9 +15,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 import pandas as pd
 
 from metaod.errors import BadColumn, BadFile, Message, Setting, counted
+from metaod.review._loop import checked_marks
 from metaod.review._marks_file import OTHER_FILE, Mark, MarksFile
 from metaod.tables import Table
 
@@ -161,20 +163,24 @@ class UsedMarks:
 
 
 def read_marks(
-    path: "str | os.PathLike[str]", table: Table, key: "str | Sequence[str] | None" = None
+    marks: "str | os.PathLike[str] | Mapping[int, bool | None]",
+    table: Table,
+    key: "str | Sequence[str] | None" = None,
 ) -> UsedMarks:
-    """Read a marks file and match its marks to the rows of a table.
+    """Check marks by row, or read a marks file and match its marks to the rows of a table.
 
     Parameters
     ----------
-    path : path-like
-        The file that ``metaod review`` wrote.
+    marks : path-like or mapping
+        The file that ``metaod review`` wrote, or answers by row, counted from 0.
     table : Table
         The table.
     key : str or sequence of str, optional
         The columns that identify the rows.
     """
-    place = Path(path).expanduser()
+    if not isinstance(marks, str | os.PathLike):
+        return UsedMarks(checked_marks(marks, np.ones(table.n_rows, dtype=np.bool_), "MetaOD"))
+    place = Path(marks).expanduser()
     file = MarksFile(place)
     if file.n_whole == 0:
         exists = place.exists()

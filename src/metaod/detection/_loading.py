@@ -1,0 +1,46 @@
+"""Read a fitted estimator from its file."""
+
+from dataclasses import replace
+from os import PathLike
+
+import numpy as np
+
+from metaod.detection._estimator import MetaOD
+from metaod.detection._saved import SavedPick
+from metaod.models import check_n_jobs
+from metaod.review import UsedMarks
+from metaod.selection import OnProgress, Tracker
+from metaod.tables import Roles
+
+
+def load(
+    path: "str | PathLike[str]", *, n_jobs: int | None = None, progress: OnProgress | None = None
+) -> MetaOD:
+    """Read a fitted estimator that :meth:`MetaOD.save` wrote; nothing in the file is executed.
+
+    The detector is fitted again from the rows in the file. If the installed libraries give other
+    training scores than those in the file, there is a warning, and a new threshold flags as many
+    training rows as before.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    n_jobs : int or None, default=None
+        Threads that score rows, as in :class:`metaod.MetaOD`.
+    progress : callable, optional
+        Receives a :class:`metaod.selection.ProgressReport` at every stage.
+    """
+    check_n_jobs(n_jobs, owner="load")
+    tracker = Tracker(progress)
+    saved, fitted, preparation, cells = SavedPick.read(path, tracker)
+    fitted = replace(fitted, n_jobs=n_jobs)
+    tracker.finish("score")
+    roles = {name: getattr(preparation, name) for name in Roles.declared()}
+    model = MetaOD(**saved.parameters, **roles, random_state=fitted.seed, n_jobs=n_jobs)
+    model.n_features_in_ = len(preparation.record_.columns)
+    if saved.feature_names:
+        model.feature_names_in_ = np.array(saved.feature_names, dtype=object)
+    model.reading_ = saved.reading
+    model.marks_ = UsedMarks(dict(fitted.marks)) if fitted.marks else None
+    return model._set_fitted(None, preparation, fitted, cells)  # noqa: SLF001 - one room
