@@ -21,8 +21,9 @@ START = "import sys, time, warnings; warnings.simplefilter('ignore'); import met
 FIT = "X = np.random.default_rng(0).normal(size=(3000, 20))"
 BUILD = (
     "import tempfile; from metaod.history import iter_folder; "
-    "from metaod.store import Store, build, BuildOptions; options = BuildOptions(detectors=('KNN', 'LOF', 'IForest', 'HBOS'), trials=2, "
-    "references=False); entries = list(iter_folder('sets'))"
+    "from metaod.store import Store, build, BuildOptions; options = BuildOptions("
+    "detectors=('KNN', 'LOF', 'IForest', 'HBOS'), trials=2, references=False); "
+    "entries = list(iter_folder('sets'))"
 )
 WORK = {  # what comes before, and what is timed
     "read CSV, 200,000 × 20": ("", "metaod.read_table('numbers.csv')"),
