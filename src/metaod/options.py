@@ -71,6 +71,16 @@ def _seed(given: Any) -> int:
     return seed
 
 
+def _share(given: Any) -> Any:
+    """Convert text to a share, also a percentage; "auto" stays."""
+    if isinstance(given, str) and given != "auto":
+        number = float(given.strip().removesuffix("%"))
+        given = number / 100 if given.strip().endswith("%") else number
+    if given != "auto" and not 0 < given <= 0.5:
+        raise ValueError
+    return given
+
+
 def _delimiter(given: Any) -> str:
     if given == "\\t":  # as shells pass it
         return "\t"
@@ -371,7 +381,8 @@ class Fitting(Options):
         "Share of rows to flag by their scores, as 5% or 0.05; auto flags rows above a clear gap "
         "in the scores, else few, and rows with wrong cells.",
         metavar="SHARE",
-        legal="'auto' or a number in the range (0, 0.5]",
+        legal="'auto' or a number in the range (0, 0.5], as 0.05 or 5%",
+        convert=_share,
     )
     rows_only: bool = option(False, "Look for unusual rows only, not for wrong cells.")
     n_jobs: int | None = option(
@@ -380,6 +391,7 @@ class Fitting(Options):
         metavar="N",
         flags=("--jobs", "-j"),
         legal="an int other than 0, or None",
+        only_python=True,  # elsewhere as many as there are cores
     )
 
 

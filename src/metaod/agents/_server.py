@@ -58,7 +58,7 @@ _SHOW: dict[str, Any] = {"minimum": 0, "maximum": _MOST_ROWS}
 @dataclass(frozen=True, kw_only=True)
 class _Table(Reading, Columns):
     # the server has limits of its own, and a learner may be a file
-    hidden: ClassVar[tuple[str, ...]] = ("max_bytes", "learner", "space", "n_jobs")
+    hidden: ClassVar[tuple[str, ...]] = ("max_bytes", "learner", "space")
     path: str = option(None, "A file that list_files names, or its name alone.")
 
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from metaod.tables import TableStream
 
 _COMMAND = "metaod detect"
-_FITTING = Fitting.declared()
-_NOT_WITH_APPLY = ("save", "contamination", "rows_only", "marks")
+_JOBS = Fitting.declared()["n_jobs"]
+_NOT_WITH_APPLY = ("save", "marks")
 _WRITING = ("--output", "--cells", "--report", "--fix")
 _OF_OUTPUT = ("sort", "flagged_only", "why", "no_formulas")
 
@@ -52,9 +52,7 @@ class Asked(Options):
         "Write a report to look at: one .html file, or into a folder (FOLDER/).",
         metavar="FILE",
     )
-    contamination: str = option("auto", _FITTING["contamination"].help, metavar="SHARE")
     top_n: int | None = option(None, "Flag exactly the N highest scores.", metavar="N", minimum=1)
-    rows_only: bool = option(False, _FITTING["rows_only"].help)
     cells: str | None = option(
         None,
         "Write the cells that are probably wrong, with what was expected: to .csv, .xlsx, .parquet "
@@ -83,7 +81,7 @@ class Asked(Options):
     marks: str | None = option(
         None, "Learn from the answers in this file, which 'metaod review' wrote.", metavar="FILE"
     )
-    n_jobs: int = option(-1, _FITTING["n_jobs"].help, metavar="N", flags=("--jobs", "-j"))
+    n_jobs: int = option(-1, _JOBS.help, metavar=_JOBS.metavar, flags=_JOBS.flags)
     stream: bool | None = option(
         None,
         "Read Parquet or delimited text in chunks, or at once; by default in chunks if the file "
@@ -111,6 +109,7 @@ def detect(
     *,
     example: Example = False,
     asked: Asked,
+    fitting: Fitting,
     picking: Picking,
     columns: Columns,
     reading: Reading,
@@ -139,11 +138,9 @@ def detect(
     from metaod.detection import check_target, read_corrections
     from metaod.detection import detect as detect_rows
 
-    share = _share(asked.contamination)
-    _refuse_together(asked, files)
-    options = {**picking.given(), **columns.given()}
-    scoring = {**options, "n_jobs": asked.n_jobs, "contamination": share, "marks": asked.marks}
-    scoring["rows_only"] = asked.rows_only
+    _refuse_together(asked, fitting, files)
+    options = {**picking.given(), **columns.given(), **fitting.given()}
+    scoring = {**options, "n_jobs": asked.n_jobs, "marks": asked.marks}
     if asked.apply is not None:
         _refuse_with_apply(options, asked)
         saved = _load(asked.apply, asked.n_jobs)
@@ -269,28 +266,10 @@ def _load(path: str, n_jobs: int) -> "MetaOD":
         return load(path, n_jobs=n_jobs, progress=line.show)
 
 
-def _share(text: str) -> Any:
-    from metaod.models import check_contamination
-
-    number = text.strip().removesuffix("%")
-    try:
-        value: Any = text if text == "auto" else float(number)
-    except ValueError:
-        value = text
-    if isinstance(value, float) and number != text.strip():
-        value /= 100
-    elif isinstance(value, float) and 1 <= value <= 50:
-        remedy = f"Write {text}% for a percentage"
-        legal = "'auto', a percentage, or a number in the range (0, 0.5]"
-        raise BadParameter(_COMMAND, "--contamination", legal, text, remedy=remedy)
-    legal = "'auto' or a number in the range (0, 0.5]"
-    return value if text == "auto" else check_contamination(value, owner=_COMMAND, legal=legal)
-
-
-def _refuse_together(asked: Asked, files: list[str] | None) -> None:
+def _refuse_together(asked: Asked, fitting: Fitting, files: list[str] | None) -> None:
     """Refuse options that contradict each other."""
     leave_out = "leave one of them out"
-    if asked.top_n is not None and asked.contamination != "auto":
+    if asked.top_n is not None and fitting.contamination != "auto":
         what = "--top-n and --contamination both say how many rows to flag"
         raise UserError(what, where=_COMMAND, remedy=leave_out)
     if asked.json and asked.output == "-":
@@ -301,7 +280,7 @@ def _refuse_together(asked: Asked, files: list[str] | None) -> None:
         what = f"{given} needs {other}"
         remedy = "write the findings (--cells), accept some, and give --fix FILE --accept CELLS"
         raise UserError(what, where=_COMMAND, remedy=remedy)
-    if asked.rows_only and asked.cells is not None:
+    if fitting.rows_only and asked.cells is not None:
         what = "--cells lists wrong cells, and --rows-only looks for none"
         raise UserError(what, where=_COMMAND, remedy=leave_out)
     for name in _OF_OUTPUT:

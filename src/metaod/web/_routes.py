@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import asdict, dataclass
 from importlib.resources import files
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from starlette.background import BackgroundTask
 from starlette.requests import Request
@@ -21,12 +21,6 @@ from metaod.web._uploads import disposition
 _MOST_JSON = 2**20  # bytes of a body
 
 Handler = Callable[[Request], Awaitable[Response]]
-
-
-class Fit(Fitting):
-    """How the table is scored; the server decides how many threads do so."""
-
-    hidden: ClassVar[tuple[str, ...]] = ("n_jobs",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -257,7 +251,7 @@ ROUTES: dict[str, dict[str, Handler]] = {
     "/api/example": {"POST": _open_example},
     _TABLE: {"GET": _state, "DELETE": _delete},
     f"{_TABLE}/inspection": {"POST": _starts("inspection", Options), "GET": _inspection},
-    f"{_TABLE}/detection": {"POST": _starts("detection", Fit)},
+    f"{_TABLE}/detection": {"POST": _starts("detection", Fitting)},
     f"{_TABLE}/job": {"DELETE": _cancel},
     f"{_TABLE}/result": {"GET": _asks("result")},
     f"{_TABLE}/flags": {"PUT": _asks("flag", Flags)},
