@@ -29,6 +29,7 @@ __all__ = [
     "Pick",
     "Picking",
     "Reading",
+    "Writing",
     "command_words",
     "document",
     "option",
@@ -396,6 +397,20 @@ class Fitting(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Writing(Options):
+    """How a scored table is written."""
+
+    title: ClassVar[str] = "Writing the table"
+
+    sort: bool = option(False, "Write the most outlying rows first.")
+    flagged_only: bool = option(False, "Write only the rows that are flagged.")
+    why: bool = option(False, "Write a column why: what sets each flagged row apart.")
+    no_formulas: bool = option(
+        False, "Write a ' before cells that a spreadsheet would run as formulas (=, +, -, @)."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Building(Options):
     """What a build computes on each dataset."""
 
@@ -433,7 +448,7 @@ class Building(Options):
 
 _ALL = {
     name: item
-    for kind in (Fitting, Picking, Columns, Reading)
+    for kind in (Writing, Fitting, Picking, Columns, Reading)
     for name, item in kind.declared().items()
 }
 

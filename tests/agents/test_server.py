@@ -45,7 +45,7 @@ def test_the_tools_have_schemas_and_say_that_text_is_data(client):
     offered = set(detect.input_schema["properties"])
     groups = (Reading, Columns, Picking, Fitting)
     assert {name for group in groups for name in group.offered()} - offered == {
-        "max_bytes", "learner", "space", "n_jobs",
+        "max_bytes", "learner", "space",
     }  # fmt: skip
     assert detect.input_schema["required"] == ["path"]
 

@@ -19,7 +19,7 @@ from mcp.server.stdio import stdio_server
 from metaod._version import __version__
 from metaod.agents._access import Access, clipped
 from metaod.errors import UserError
-from metaod.options import Columns, Fitting, Options, Picking, Reading, option
+from metaod.options import Columns, Fitting, Options, Picking, Reading, Writing, option
 
 if TYPE_CHECKING:
     from metaod.agents._tools import Tools
@@ -115,11 +115,8 @@ class _Save(_Session):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Write(_Session):
+class _Write(_Session, Writing):
     path: str = option(None, "A new file: .csv, .tsv, .jsonl, .xlsx or .parquet.")
-    flagged_only: bool = option(False, "Write flagged rows alone.")
-    sort: bool = option(False, "Write the most outlying rows first.")
-    why: bool = option(False, "Add a column: what sets flagged rows apart.")
 
 
 @dataclass(frozen=True)

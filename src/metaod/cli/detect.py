@@ -17,7 +17,16 @@ from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import console, print_json, visible
 from metaod.cli.targets import Target, targets_of
 from metaod.errors import BadParameter, UserError, counted
-from metaod.options import Columns, Fitting, Options, Picking, Reading, command_words, option
+from metaod.options import (
+    Columns,
+    Fitting,
+    Options,
+    Picking,
+    Reading,
+    Writing,
+    command_words,
+    option,
+)
 
 if TYPE_CHECKING:
     from metaod.detection import Correction, Detection, MetaOD
@@ -27,7 +36,6 @@ _COMMAND = "metaod detect"
 _JOBS = Fitting.declared()["n_jobs"]
 _NOT_WITH_APPLY = ("save", "marks")
 _WRITING = ("--output", "--cells", "--report", "--fix")
-_OF_OUTPUT = ("sort", "flagged_only", "why", "no_formulas")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,12 +48,6 @@ class Asked(Options):
         ".parquet, to - (stdout), or into a folder (FOLDER/).",
         flags=("--output", "-o"),
         metavar="FILE",
-    )
-    sort: bool = option(False, "Write the most outlying rows first.")
-    why: bool = option(False, "Write a column why: what sets each flagged row apart (with -o).")
-    flagged_only: bool = option(False, "Write only the rows that are flagged.")
-    no_formulas: bool = option(
-        False, "Write a ' before cells that a spreadsheet would run as formulas (=, +, -, @)."
     )
     report: str | None = option(
         None,
@@ -109,6 +111,7 @@ def detect(
     *,
     example: Example = False,
     asked: Asked,
+    writing: Writing,
     fitting: Fitting,
     picking: Picking,
     columns: Columns,
@@ -138,7 +141,7 @@ def detect(
     from metaod.detection import check_target, read_corrections
     from metaod.detection import detect as detect_rows
 
-    _refuse_together(asked, fitting, files)
+    _refuse_together(asked, writing, fitting, files)
     options = {**picking.given(), **columns.given(), **fitting.given()}
     scoring = {**options, "n_jobs": asked.n_jobs, "marks": asked.marks}
     if asked.apply is not None:
@@ -164,14 +167,14 @@ def detect(
             if in_chunks[place]
             else open_table(_COMMAND, file, reading, columns, example=example)
         )
-        check_target(own.table, source, sort=asked.sort)
+        check_target(own.table, source, sort=writing.sort)
         with ProgressLine("preparing the table") as line:
             found = detect_rows(source, top_n=asked.top_n, progress=line.show, **scoring)
         if asked.save is not None:
             found.model.save(asked.save, reading=reading.given())
         # files first: the reader of the screen may stop reading (`| head`)
         about = {"file": file or "--example", "apply": asked.apply, "marks": asked.marks}
-        written = _write(found, own, asked, corrections, {**reading.given(), **about})
+        written = _write(found, own, asked, writing, corrections, {**reading.given(), **about})
         if asked.json:
             with ProgressLine() as line:
                 documents.append(found.to_dict(progress=line.show))
@@ -216,6 +219,7 @@ def _write(
     found: "Detection",
     outputs: Outputs,
     asked: Asked,
+    writing: Writing,
     corrections: "Sequence[Correction]",
     given: dict[str, Any],
 ) -> dict[str, Any]:
@@ -225,9 +229,9 @@ def _write(
     written: dict[str, Any] = {}
     target = outputs.table
     if target is not None:
-        names = _write_table(found, target, asked)
+        names = _write_table(found, target, writing)
     if isinstance(target, Path):
-        is_book = target.suffix.lower() == ".xlsx" and not (asked.sort or asked.flagged_only)
+        is_book = target.suffix.lower() == ".xlsx" and not (writing.sort or writing.flagged_only)
         lost = lost_parts(found.table) if is_book else []
         if lost:
             written["note"] = f"a new workbook was written, as {' and '.join(lost)} would be lost"
@@ -246,14 +250,13 @@ def _write(
     return written if asked.save is None else {**written, "saved the pick": asked.save}
 
 
-def _write_table(found: "Detection", target: Path | str, asked: Asked) -> tuple[str, ...]:
+def _write_table(found: "Detection", target: Path | str, writing: Writing) -> tuple[str, ...]:
     from metaod.detection import write_scored
 
-    choice = {name: getattr(asked, name) for name in _OF_OUTPUT}
     if not isinstance(target, Path):  # a line of progress would be among the rows on a terminal
-        return write_scored(found, "-", **choice)
+        return write_scored(found, "-", **vars(writing))
     with ProgressLine("writing the table") as line:
-        return write_scored(found, target, **choice, progress=line.show)
+        return write_scored(found, target, **vars(writing), progress=line.show)
 
 
 def _load(path: str, n_jobs: int) -> "MetaOD":
@@ -266,7 +269,9 @@ def _load(path: str, n_jobs: int) -> "MetaOD":
         return load(path, n_jobs=n_jobs, progress=line.show)
 
 
-def _refuse_together(asked: Asked, fitting: Fitting, files: list[str] | None) -> None:
+def _refuse_together(
+    asked: Asked, writing: Writing, fitting: Fitting, files: list[str] | None
+) -> None:
     """Refuse options that contradict each other."""
     leave_out = "leave one of them out"
     if asked.top_n is not None and fitting.contamination != "auto":
@@ -283,8 +288,8 @@ def _refuse_together(asked: Asked, fitting: Fitting, files: list[str] | None) ->
     if fitting.rows_only and asked.cells is not None:
         what = "--cells lists wrong cells, and --rows-only looks for none"
         raise UserError(what, where=_COMMAND, remedy=leave_out)
-    for name in _OF_OUTPUT:
-        if asked.output is None and getattr(asked, name):
+    for name in writing.given():
+        if asked.output is None:
             what = f"{command_words(name)[0]} concerns the file that -o writes"
             remedy = "add -o FILE; the screen shows --top N rows"
             raise UserError(what, where=_COMMAND, remedy=remedy)

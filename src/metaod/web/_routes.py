@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 
 from metaod._version import __version__
-from metaod.options import Columns, Fitting, Options, Reading, option
+from metaod.options import Columns, Fitting, Options, Reading, Writing, option
 from metaod.web._held_tables import HeldTable, HeldTables, Kind, too_large
 from metaod.web._problems import refused
 from metaod.web._uploads import disposition
@@ -61,12 +61,10 @@ class Upload(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scored(Options):
+class Scored(Writing):
     """How the scored table is written."""
 
     format: Literal["same", "csv"] = option("same", "Of the file: as the upload, or CSV.")
-    why: bool = option(False, "Add a column: what sets flagged rows apart.")
-    sort: bool = option(False, "Write the most outlying rows first.")
 
 
 @dataclass(frozen=True, kw_only=True)

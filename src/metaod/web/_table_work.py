@@ -284,13 +284,12 @@ class TableWork:
     def write_scored(
         self,
         format: str = "same",  # noqa: A002 - its name in the API
-        why: bool = False,
-        sort: bool = False,
+        **choice: Any,
     ) -> dict[str, str]:
         """Write the table with its scores; return the file, and a name to save it under."""
         name = scored_name(self._uploaded.name) if format == "same" else self._named("-scored.csv")
         file = f"{secrets.token_hex(8)}{name[len(_stem(name)) :]}"
-        write_scored(self._now, Path(file), sort=sort, why=why)
+        write_scored(self._now, Path(file), **choice)
         return {"file": file, "name": name}
 
     def write_corrected(self, log: bool = False) -> dict[str, str]:
