@@ -55,6 +55,8 @@ MARKED = ("hospital", "flights", "beers")
 N_MARKED, N_SEEDS = 20, 10
 SIZES = ((3_000, 20), (20_000, 20), (1_000_000, 20), (3_000, 300))
 N_BINS = 10
+LEAST = (0.2, 0.3, 0.4, 0.5)
+"""Scores from which on a row is flagged."""
 N_CLEAN = 20
 """Generated clean tables."""
 
@@ -114,16 +116,26 @@ def planted(given: argparse.Namespace) -> None:
     share = total["hit"] / total["rows"]
     share.insert(0, "rows", total["rows"].max(axis=1).astype(int))
     write_table(share.reset_index(), FOLDER, f"{stem}-recall")
-    own = results[(results["method"] == given.label) & (results["setting"] == "drawn")]
+    own = results[results["method"] == given.label]
     if len(own):
-        _write(calibration(own["bins"]), f"{stem}-calibration")
-        flags = np.array(own["flags"].tolist(), dtype=np.float64)
-        hit, flagged, wrong, _ = flags.sum(axis=0)
+        drawn = own.loc[own["setting"] == "drawn", "bins"]
+        _write(calibration(drawn), f"{stem}-calibration")
+        groups = own.groupby("setting", sort=False)["flags"]
+        _write([line for setting, flags in groups for line in flagged(setting, flags)],
+               f"{stem}-flags")  # fmt: skip
+
+
+def flagged(setting: str, counts: "pd.Series[Any]") -> Iterator[Result]:
+    """Yield precision and recall of flagged rows: of all tables together, and means of tables."""
+    for least, flags in zip(
+        LEAST, np.array(counts.tolist(), dtype=float).swapaxes(0, 1), strict=True
+    ):
+        hit, n_flagged, wrong = flags.sum(axis=0)
         with np.errstate(invalid="ignore"):
             each = flags[:, 0] / flags[:, 1], flags[:, 0] / flags[:, 2]
-        line = {"precision": hit / max(flagged, 1), "recall": hit / wrong}
-        line |= {"mean precision": np.nanmean(each[0]), "mean recall": np.nanmean(each[1])}
-        _write([line], f"{stem}-flags")
+        line = {"setting": setting, "score": least}
+        line |= {"precision": hit / max(n_flagged, 1), "recall": hit / wrong}
+        yield line | {"mean precision": np.nanmean(each[0]), "mean recall": np.nanmean(each[1])}
 
 
 def measure_planted(errors: Planted, score: Score) -> Result:
@@ -137,14 +149,14 @@ def measure_planted(errors: Planted, score: Score) -> Result:
         own = errors.repeated & ~errors.mask.any(axis=1) if kind == "repeated row" else own
         if own.any():
             recall[kind] = [int(own[first].sum()), int(own.sum())]
-    flagged = scored.flagged
+    flags = [scored.flagged(least) for least in LEAST]
     result: Result = {
         "rows": _ap(wrong, scored.rows),
         "cells": None,
         "wrong_rows": n,
         "refused": refused,
         "recall": recall,
-        "flags": [int((flagged & wrong).sum()), int(flagged.sum()), n, len(wrong)],
+        "flags": [[int((own & wrong).sum()), int(own.sum()), n] for own in flags],
         "bins": [],
     }
     if scored.cells is not None:
@@ -293,17 +305,18 @@ def clean(given: argparse.Namespace) -> None:
     frames = [("generated", str(seed), clean_table(seed)) for seed in range(N_CLEAN)]
     frames += [("clean files", f"{t.collection}/{t.name}", t.clean) for t in dirty_tables()]
     score = partial(found, **read_scorer(given.model))
-    shares: dict[str, list[float]] = {}
+    shares: dict[str, list[list[float]]] = {}
     for group, name, frame in frames:
         key = f"{group}: {name}"
         if key not in kept.done:
             scored, _ = scored_or_zero(frame, score)
-            kept.add(key, float(scored.flagged.mean()))
+            kept.add(key, [float(scored.flagged(least).mean()) for least in LEAST])
         shares.setdefault(group, []).append(kept.done[key])
     lines = [
-        {"tables": group, "n": len(own), "median share": float(np.median(own)),
-         "mean share": float(np.mean(own)), "without a flag": float(np.mean(np.equal(own, 0)))}
+        {"tables": group, "n": len(own), "score": least, "median share": float(np.median(each)),
+         "mean share": float(np.mean(each)), "without a flag": float(np.mean(each == 0))}
         for group, own in shares.items()
+        for least, each in zip(LEAST, np.transpose(own), strict=True)
     ]  # fmt: skip
     _write(lines, "clean")
 

@@ -149,7 +149,7 @@ def test_measures_of_planted_errors():
     best, worst = (command.measure_planted(errors, score) for score in (perfect, refuses))
     assert best["rows"] == best["cells"] == 1
     assert best["recall"] == {"far outlier": [10, 10]}
-    assert best["flags"] == [10, 10, 10, 200]
+    assert best["flags"] == [[10, 10, 10]] * 4
     assert sum(n for n, _, _ in best["bins"]) == 600
     assert best["bins"][-1] == [10, 10, 10]
     assert worst["refused"]
@@ -198,7 +198,7 @@ def test_the_products_findings_are_scores_of_cells():
     scored = METHODS["found"](frame)
     assert scored.cells.shape == (100, 2)
     assert scored.cells.argmax() == 7 * 2 + 1
-    assert np.flatnonzero(scored.flagged).tolist() == [7]
+    assert np.flatnonzero(scored.flagged()).tolist() == [7]
 
 
 def test_kinds_left_out_are_measured_alone(shared, tmp_path, monkeypatch):
@@ -212,4 +212,4 @@ def test_kinds_left_out_are_measured_alone(shared, tmp_path, monkeypatch):
     table = pd.read_csv(tmp_path / "out/left-out.csv")
     assert table["kind"].tolist() == ["sign", "decimal shift", "mean"]
     assert table["recall"].between(0, 1).all()
-    assert paths == ["without sign.cells", "without decimal shift.cells"]
+    assert paths == ["fit without sign.cells", "fit without decimal shift.cells"]

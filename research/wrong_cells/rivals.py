@@ -34,13 +34,10 @@ class Scored(NamedTuple):
     cells: Array | None
     rows: Array
 
-    @property
-    def flagged(self) -> Marks:
-        """Rows with a cell that the product would call wrong."""
-        confident: Marks = (
-            self.rows if self.cells is None else self.cells.max(axis=1)
-        ) >= CONFIDENT
-        return confident
+    def flagged(self, least: float = CONFIDENT) -> Marks:
+        """Rows with a cell of this score; by default those that the product would call wrong."""
+        largest: Array = self.rows if self.cells is None else self.cells.max(axis=1)
+        return largest >= least
 
 
 def by_largest_cell(cells: Array) -> Scored:

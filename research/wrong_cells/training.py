@@ -203,12 +203,12 @@ def boosted(X: npt.NDArray[np.float32], y: Any, weights: Values, **settings: Any
     from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: PLC0415 - slow to import
 
     parameters = {
-        "max_iter": 350,
-        "learning_rate": 0.06,
-        "max_leaf_nodes": 24,
-        "min_samples_leaf": 80,
+        "max_iter": 600,
+        "learning_rate": 0.05,
+        "max_leaf_nodes": 31,
+        "min_samples_leaf": 40,
         "l2_regularization": 20.0,
-        "max_features": 0.15,
+        "max_features": 0.3,
         "early_stopping": False,
         "random_state": 0,
         **settings,
@@ -223,7 +223,7 @@ def train(samples: Sequence[Sample], **settings: Any) -> Scorer:
     own_fold = origin_folds([str(sample.origin) for sample in samples], N_FOLDS).tolist()
     first = [np.zeros(len(sample.features)) for sample in samples]
     suspicion = [sample.features.max(axis=1).astype(float) for sample in samples]
-    fewer = {"max_iter": 150, "learning_rate": 0.12, **settings}  # a fold need not be as fine
+    fewer = {"max_iter": 250, "learning_rate": 0.12, **settings}  # a fold need not be as fine
     for fold in range(N_FOLDS):
         inner = [place for place, number in enumerate(own_fold) if number != fold]
         forest = _fit_alone([samples[p] for p in inner], [suspicion[p] for p in inner], fewer)
@@ -237,8 +237,7 @@ def train(samples: Sequence[Sample], **settings: Any) -> Scorer:
         X.append(sample.with_context(scores)[places[kept]])
         y.append(sample.wrong[places[kept]])
         w.append(_weighted(sample, weights[kept]))
-    smaller = {"max_iter": 150, "max_leaf_nodes": 12, "l2_regularization": 50.0, **settings}
-    together = boosted(np.concatenate(X), np.concatenate(y), np.concatenate(w), **smaller)
+    together = boosted(np.concatenate(X), np.concatenate(y), np.concatenate(w), **settings)
     return Scorer(alone, together)
 
 

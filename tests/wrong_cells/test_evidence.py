@@ -19,7 +19,7 @@ from metaod.wrong_cells._expectation import (
     linear_predictions,
 )
 from metaod.wrong_cells._formulas import broken_orders, find_formulas, find_series
-from metaod.wrong_cells._numbers import Residuals, _isolation, extremes
+from metaod.wrong_cells._numbers import Residuals, _isolation, extremes, leads
 from metaod.wrong_cells._texts import is_one_edit, near_frequent, spellings
 
 WORDS = st.text(alphabet="abc", max_size=5)
@@ -116,6 +116,20 @@ def test_residuals_are_differences_in_usual_sizes(values, expected):
     ]
     if known:
         assert found.unit >= 1.4 * np.median(known) - 1e-6
+
+
+@given(st.lists(st.floats(0, 100), min_size=1, max_size=40), st.integers(0, 5))
+def test_a_lead_is_over_what_twice_as_many_cells_and_two_reach(sizes, n_missing):
+    everything = np.array([*sizes, *[50.0] * n_missing])
+    present = np.arange(len(everything)) < len(sizes)
+    n_beyond, found = leads(everything, present, 1.5)
+    ordered = sorted(sizes, reverse=True)
+    for place, size in enumerate(sizes):
+        rank = sum(other >= size for other in sizes)
+        other = ordered[min(2 * rank + 2, len(sizes)) - 1]
+        assert n_beyond[place] == rank
+        assert found[place] == pytest.approx(np.log((size + 1.5) / (other + 1.5)))
+    assert (found[len(sizes) :] == 0).all()
 
 
 def test_linear_predictions_are_those_of_least_squares(related):

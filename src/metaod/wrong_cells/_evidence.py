@@ -20,6 +20,7 @@ from metaod.wrong_cells._numbers import (
     Slips,
     extremes,
     find_slips,
+    leads,
     residual_evidence,
     slip_evidence,
 )
@@ -32,6 +33,7 @@ _OF_NUMBERS = (
     "gap", "from mode", "spike", "code", "decimals", "digits", "sign",
     "residual", "local residual", "residual size", "residual rank", "predictability",
     "linear residual", "linear predictability", "signed residual",
+    "residual lead", "local residual lead", "linear residual lead",
     "slip decimal", "slip sign", "slip unit", "slip digits", "slip swapped",
     "slip left", "formula", "formula holds", "order", "series",
 )  # fmt: skip
@@ -40,8 +42,8 @@ _OF_TEXTS = (
     "word", "near word", "blanks", "foreign",
 )  # fmt: skip
 _OF_BOTH = (
-    "count", "rarity", "surprise", "own probability", "best probability", "odds of best",
-    "group strength", "group ahead", "group share", "groups against", "groups for",
+    "count", "rarity", "surprise", "surprise lead", "own probability", "best probability",
+    "odds of best", "group strength", "group ahead", "group share", "groups against", "groups for",
     "contradicts as cause", "misfit", "missing", "missing share", "missing in row",
     "key repeated", "repeated", "nearly repeated", "related columns", "rest of row",
 )  # fmt: skip
@@ -189,7 +191,10 @@ def gather(
             own |= dict.fromkeys(alike, 0.0)
         if (formula := formulas.get(place)) is not None:
             own |= formula.evidence()
-        own |= surprise(expected[place])
+        if len(surprises := surprise(expected[place])):
+            own |= surprises
+            size = np.maximum(surprises["surprise"], 0.0)
+            own["surprise lead"] = leads(size, column.present, 1.0)[1]
         slips, better = Slips(np.empty(0, dtype=np.int64)), dict[int, str]()
         if column.is_number:
             slips = _add_numbers(own, columns, expected, residuals, place, reference)

@@ -189,21 +189,38 @@ def residual_evidence(
     """Return how far numbers are from what their rows lead to expect."""
     assert expected.spread is not None  # noqa: S101 - for the type checker; numbers have one
     sizes, unit, present = np.abs(residuals.values), residuals.unit, column.present
-    ordered = np.sort(sizes[present])
-    n_beyond = len(ordered) - np.searchsorted(ordered, sizes, side="left")
+    local = sizes / (expected.spread + 0.1 * unit)
     mapped = column.scale.map(column.values[present])
     spread_of_column = max(float(np.std(np.clip(mapped, -4, 4))) if len(mapped) else 1.0, 1e-9)
     linear = Residuals.of(column, expected.linear, reference)
+    n_beyond, lead = leads(sizes, present, unit)
     return {
+        "residual lead": lead,
+        "local residual lead": leads(local, present, 1.0)[1],
+        "linear residual lead": leads(linear.sizes, present, 1.0)[1],
         "linear residual": np.log1p(linear.sizes),
         "linear predictability": np.full(len(sizes), min(linear.unit / spread_of_column, 3.0)),
         "residual": np.log1p(residuals.sizes),
-        "local residual": np.log1p(sizes / (expected.spread + 0.1 * unit)),
+        "local residual": np.log1p(local),
         "residual size": sizes,
-        "residual rank": np.log10(np.maximum(n_beyond, 1)),
+        "residual rank": np.log10(n_beyond),
         "predictability": np.full(len(sizes), min(unit / spread_of_column, 3.0)),
         "signed residual": np.sign(residuals.values),
     }
+
+
+def leads(sizes: Values, present: npt.NDArray[np.bool_], unit: float) -> tuple[Values, Values]:
+    """Return how many cells are at least as large as each, and its lead over others.
+
+    The lead is a logarithm: by how much it exceeds the size that twice as many cells and two reach.
+    """
+    ordered = np.sort(sizes[present])
+    n_beyond = np.maximum(len(ordered) - np.searchsorted(ordered, sizes, side="left"), 1)
+    if not len(ordered):
+        return n_beyond.astype(np.float64), np.zeros(len(sizes))
+    others = ordered[np.maximum(len(ordered) - 2 * n_beyond - 2, 0)]
+    lead = np.log((sizes + unit) / (np.minimum(others, sizes) + unit))
+    return n_beyond.astype(np.float64), np.where(present, lead, 0.0)
 
 
 def find_slips(
