@@ -133,7 +133,7 @@ def strategies(frame: pd.DataFrame) -> list[Marks]:
 def committee(frame: pd.DataFrame) -> Scored:
     """Score rows by the committee of seven models."""
     table = read_table(frame, bad_values="missing")
-    return Scored(None, MetaOD(pick="committee").fit(table).decision_scores_)
+    return Scored(None, MetaOD(pick="committee", rows_only=True).fit(table).decision_scores_)
 
 
 def isolation_forest(frame: pd.DataFrame) -> Scored:

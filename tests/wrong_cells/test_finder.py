@@ -91,6 +91,28 @@ def test_findings_name_what_would_be_usual(found):
     assert cells[90, "city"].suggestion == "Berlin"
 
 
+def test_a_number_that_is_usual_but_for_its_category_names_the_category():
+    rng = np.random.default_rng(0)
+    usual = {"Miete": -980, "Strom": -85, "Gehalt": 3200, "Lebensmittel": -45}
+    text = rng.choice([*usual], 600, p=[0.15, 0.15, 0.1, 0.6])
+    amount = [round(usual[own] * (1 + 0.03 * rng.normal()), 2) for own in text]
+    account = rng.choice(["A", "B"], 600)
+    frame = pd.DataFrame({"text": text, "amount": amount, "account": account})
+    row = int(np.flatnonzero(text == "Gehalt")[3])
+    frame.loc[row, "amount"] = -45.3
+    cells = find_wrong_cells(read_table(frame)).cells.set_index(["row", "column"])
+    cell = cells.loc[(row, "amount")]
+    assert cell["why"] == "with text 'Gehalt'"
+    low, high = (float(end.replace(",", "")) for end in cell["expected"].split(" to "))
+    assert 2800 < low < 3200 < high < 3600
+
+
+def test_an_infinite_number_is_no_number(clean):
+    frame = clean.assign(net=clean["net"].where(clean.index != 5, np.inf))
+    cell = keyed(find_wrong_cells(read_table(frame)))[5, "net"]
+    assert (cell.kind, cell.expected) == ("type", "a number")
+
+
 def test_the_code_for_missing_is_one_group(found):
     [group] = [own for own in found.groups() if own.kind == "code"]
     assert sorted(own.row for own in group.findings) == [70, 71]

@@ -16,7 +16,7 @@ def found():
         (7, "q3", 99, "1 to 5", "code", "", None, 0.9),
         (2, "price", 1240, "about 12", "decimal", "", 12.4, 0.8),
         (7, "q3x", 99, "1 to 5", "code", "", None, 0.7),
-        (5, "q3", 99, "1 to 5", "code", "", None, 0.3),
+        (5, "q3", 99, "1 to 5", "code", "", None, 0.2),
     )
 
 

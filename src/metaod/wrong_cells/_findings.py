@@ -12,7 +12,7 @@ import pandas as pd
 from metaod.errors import listed
 from metaod.tables import cell_text
 
-CONFIDENT = 0.5
+CONFIDENT = 0.3
 """The least score of a finding: about half of such cells are wrong, and most of all above it."""
 
 LEAST_SCORE = 0.02
@@ -232,8 +232,8 @@ class WrongCells:
         """Return the findings after a person has confirmed (True) or rejected (False) some cells.
 
         A confirmed cell has the score 1 and a rejected one 0. The scores of other findings of the
-        same kind and column are multiplied by the share of those that were confirmed, where half a
-        confirmation is added. The score of a row changes as that of its most suspicious cell.
+        same kind and column are multiplied by the share of those that were confirmed, where .3 of a
+        confirmation is added: one rejection hides all others. The score of a row changes as that of its most suspicious cell.
 
         Parameters
         ----------
@@ -244,8 +244,7 @@ class WrongCells:
         given = pd.MultiIndex.from_frame(cells[["row", "column"]]).map(dict(answers))
         answer = pd.Series(np.asarray(given, dtype=np.float64), cells.index)
         alike = answer.groupby([cells["kind"], cells["column"]])
-        confirmed = alike.transform("sum") + 0.5
-        share = confirmed / (alike.transform("count") + 0.5)
+        share = (alike.transform("sum") + 0.3) / (alike.transform("count") + 0.3)
         taught = cells.assign(score=answer.fillna(cells["score"] * share))
         before, now = (own.groupby("row")["score"].max() for own in (cells, taught))
         scores = self.row_scores.copy()
