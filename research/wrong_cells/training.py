@@ -15,8 +15,8 @@ from metaod.errors import UserError
 from metaod.learners import FlatForest, origin_folds
 from metaod.tables import Table, read_table
 from metaod.wrong_cells._columns import canonical_order, columns_of, in_order
-from metaod.wrong_cells._evidence import FEATURES, gather
-from metaod.wrong_cells._scorer import CONTEXT, LOWEST, Looked, Scorer, context_of, log_odds
+from metaod.wrong_cells._evidence import FEATURES, LOWEST, gather
+from metaod.wrong_cells._scorer import CONTEXT, Looked, Scorer, context_of, log_odds
 from research.review_training import flat_boosting
 from research.reviews import write_arrays
 from research.wrong_cells.planting import add_dependencies, plant_any
@@ -104,7 +104,7 @@ class Sample:
         order = canonical_order(columns)
         canonical = in_order(columns, order)
         everything = np.arange(len(order))
-        evidence = gather(canonical, order, everything, 0, lambda own: np.ones(len(own), bool))
+        evidence = gather(canonical, order, everything, 0, lambda own: np.zeros(len(own)))
         parts: list[tuple[Any, ...]] = []
         repeated = np.zeros(len(wrong), dtype=np.bool_)
         repeated[repeats] = True

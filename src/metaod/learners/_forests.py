@@ -142,7 +142,7 @@ class FlatForest:
         return weights
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _add_predictions(
     X: Any, roots: Any, feature: Any, threshold: Any, left: Any, right: Any, values: Any, total: Any
 ) -> None:

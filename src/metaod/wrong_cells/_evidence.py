@@ -26,7 +26,9 @@ from metaod.wrong_cells._numbers import (
 )
 from metaod.wrong_cells._texts import spellings
 
-IsKept = Callable[[npt.NDArray[np.float32]], npt.NDArray[np.bool_]]
+LogOdds = Callable[[npt.NDArray[np.float32]], Values]
+LOWEST = -7.0
+"""The log odds of cells that are not looked at."""
 
 _OF_NUMBERS = (
     "outside", "outside mapped", "rows beyond", "share beyond", "isolation", "isolation mapped",
@@ -103,6 +105,8 @@ class CellEvidence:
         The cells.
     features : ndarray of float32, shape (cells, features)
         Evidence on each, in the order of `FEATURES`.
+    alone : ndarray of float
+        Log odds that they are wrong, by this evidence.
     expected : Expected
         What their rows lead to expect, of all rows.
     contradictions : Contradictions
@@ -122,6 +126,7 @@ class CellEvidence:
     column: Column
     rows: Codes
     features: npt.NDArray[np.float32]
+    alone: Values
     expected: Expected
     contradictions: Contradictions
     formula: Formula | None
@@ -145,13 +150,13 @@ def gather(
     positions: Codes,
     reference: Codes,
     seed: int,
-    is_kept: IsKept,
+    log_odds: LogOdds,
     n_jobs: int | None = None,
 ) -> TableEvidence:
     """Return the evidence on the cells of a table; trees learn from the reference rows.
 
     ``positions`` are those of the rows in the table: the first of rows that are alike is right.
-    ``is_kept`` tells from their features which cells are kept: few of a large table.
+    ``log_odds`` tells from their features how likely cells are wrong; the least likely are dropped.
     """
     n_rows = len(columns[0].codes)
     bins = np.stack([column.bins(reference) for column in columns])
@@ -206,12 +211,12 @@ def gather(
         for name, values in own.items():
             is_scalar = np.ndim(values) == 0
             features[:, _PLACES[name]] = values if is_scalar else np.asarray(values)[rows]
-        kept = is_kept(features)
-        rows, features = rows[kept], features[kept]
+        alone = log_odds(features)
+        kept = alone > LOWEST
         cells.append(
             CellEvidence(
-                column, rows, features, expected[place], contradictions[place],
-                formulas.get(place), slips, better, residuals[place].unit,
+                column, rows[kept], features[kept], alone[kept], expected[place],
+                contradictions[place], formulas.get(place), slips, better, residuals[place].unit,
                 np.argsort(-weights[place], kind="stable")[:_MOST_RELATED].tolist(),
             )
         )  # fmt: skip

@@ -1,6 +1,7 @@
 """Find the wrong cells of a table: evidence for every cell, a learned score, and findings."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +20,7 @@ from metaod.wrong_cells._columns import (
 from metaod.wrong_cells._description import describe
 from metaod.wrong_cells._evidence import gather
 from metaod.wrong_cells._findings import LEAST_SCORE, WrongCells
-from metaod.wrong_cells._scorer import Scorer
+from metaod.wrong_cells._scorer import Scorer, log_odds
 
 REFERENCE_ROWS = 20_000
 """Rows that trees learn from; more rows are drawn by their content."""
@@ -95,10 +96,9 @@ class WrongCellFinder:
         canonical = in_order(sorted(columns, key=lambda column: column.name), order)
         scorer = self.scorer or Scorer.shipped()
         positions = order - n_known
-        evidence = gather(
-            canonical, positions, reference, self.random_state, scorer.is_kept, self.n_jobs
-        )
-        scores = scorer.score(evidence)
+        alone = partial(log_odds, scorer.alone, n_jobs=self.n_jobs)
+        evidence = gather(canonical, positions, reference, self.random_state, alone, self.n_jobs)
+        scores = scorer.score(evidence, self.n_jobs)
         places = [
             np.flatnonzero((own >= LEAST_SCORE) & (order[cells.rows] >= n_known))
             for own, cells in zip(scores, evidence.cells, strict=True)

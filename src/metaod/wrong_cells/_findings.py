@@ -233,7 +233,8 @@ class WrongCells:
 
         A confirmed cell has the score 1 and a rejected one 0. The scores of other findings of the
         same kind and column are multiplied by the share of those that were confirmed, where .3 of a
-        confirmation is added: one rejection hides all others. The score of a row changes as that of its most suspicious cell.
+        confirmation is added: one rejection hides all others. The score of a row changes as that of
+        its most suspicious cell.
 
         Parameters
         ----------

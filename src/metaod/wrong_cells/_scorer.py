@@ -6,15 +6,17 @@ on tables of the history into which errors were planted: see docs/wrong-cells.md
 """
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from joblib import effective_n_jobs
 
 from metaod.artifacts import Trained
 from metaod.learners import FlatForest
 from metaod.wrong_cells._columns import Codes, Values
-from metaod.wrong_cells._evidence import FEATURES, CellEvidence, TableEvidence
+from metaod.wrong_cells._evidence import FEATURES, LOWEST, CellEvidence, TableEvidence
 
 CONTEXT = (
     "own score",
@@ -31,9 +33,7 @@ CONTEXT = (
 """Names of the features of a cell's context."""
 
 _LIKELY, _SUSPICIOUS = 0.0, -2.0  # log odds
-LOWEST = -7.0
-"""The log odds of cells that are not looked at."""
-
+_PART = 10_000  # cells that a thread scores at once
 Features = npt.NDArray[np.float32]
 
 
@@ -62,26 +62,29 @@ class Scorer(Trained):
         if (self.features, self.context) != (FEATURES, CONTEXT):
             raise ValueError("the scorer has other features than this version of metaod")
 
-    def score(self, evidence: TableEvidence) -> list[Values]:
+    def score(self, evidence: TableEvidence, n_jobs: int | None = None) -> list[Values]:
         """Return the probability that each cell that is looked at is wrong, for each column."""
-        first = [log_odds(self.alone, own.features) for own in evidence.cells]
+        first = [own.alone for own in evidence.cells]
         contexts = context_of([Looked.at(own) for own in evidence.cells], first, evidence.n_rows)
         scores = []
-        for own, alone, context in zip(evidence.cells, first, contexts, strict=True):
-            both = alone + log_odds(self.together, np.column_stack([own.features, context]))
+        for own, context in zip(evidence.cells, contexts, strict=True):
+            both = own.alone + log_odds(
+                self.together, np.column_stack([own.features, context]), n_jobs
+            )
             scores.append(1 / (1 + np.exp(-both / 2)))
         return scores
 
-    def is_kept(self, features: Features) -> npt.NDArray[np.bool_]:
-        """Tell which cells may be wrong by their own evidence: the others are not looked at."""
-        return log_odds(self.alone, features) > LOWEST
 
-
-def log_odds(forest: FlatForest, features: Features) -> Values:
-    """Return a forest's score of each cell."""
-    if not len(features):
-        return np.empty(0)
-    return np.asarray(np.clip(forest.predict(features)[:, 0], LOWEST, -LOWEST))
+def log_odds(forest: FlatForest, features: Features, n_jobs: int | None = None) -> Values:
+    """Return a forest's score of each cell; threads share many cells."""
+    parts = [features[start : start + _PART] for start in range(0, len(features), _PART)]
+    n_threads = min(effective_n_jobs(n_jobs), len(parts))
+    if n_threads < 2:
+        found = forest.predict(features)
+    else:
+        with ThreadPoolExecutor(n_threads) as threads:
+            found = np.concatenate(list(threads.map(forest.predict, parts)))
+    return np.asarray(np.clip(found[:, 0], LOWEST, -LOWEST))
 
 
 @dataclass(frozen=True, eq=False)
