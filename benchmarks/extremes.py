@@ -22,7 +22,8 @@ from metaod.detection._extremes import Extremes
 from metaod.tables import stream_table
 
 PICKS: dict[str, dict[str, Any]] = {
-    "default": {},
+    "learner": {},
+    "committee": {"pick": "committee"},
     "isolation forest": {"space": "IForest", "pick": "learned-single"},
     "HBOS": {"space": "HBOS", "pick": "learned-single"},
 }

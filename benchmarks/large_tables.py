@@ -14,7 +14,7 @@ Protocol, written before any size was tried:
   local, global and clustered outliers (2 %), of 5 and 20 columns, three seeds of each.
 - A table of more than 50,000 rows is replaced by 50,000 random rows, because the full computation
   grows with the square; outliers are all kept if they are fewer than 5 % of these.
-- Full: every model of the default pick is fitted to all rows. Sample: it is fitted to a random
+- Full: every model of the committee is fitted to all rows. Sample: it is fitted to a random
   sample of the rows without replacement, the rows of the sample keep their training scores, all
   others are scored as new rows. Three samples for each size.
 - Measure: average precision (AP) of the average of the seven models, sample less full. Condition:
@@ -196,7 +196,7 @@ def scores_by_sample(
 
 
 def compute(args: argparse.Namespace) -> None:
-    """Compute and keep what is missing, the full computations of the default pick first."""
+    """Compute and keep what is missing, the full computations of the committee first."""
     args.folder.mkdir(parents=True, exist_ok=True)
     tables = [*real_tables(args.data), *made_of_classes(args.mothersets), *generated()]
     jobs: list[tuple[int, tuple[ModelSpec, ...], int | None, int]] = []

@@ -33,7 +33,7 @@ PLANTED = {
     "together": "two, unusual in combination",
     "apart": "two, unusual by themselves",
 }
-PICKS = ("committee", "learned-single", "reviewed")
+PICKS = ("learned", "committee", "learned-single", "reviewed")
 
 
 class MadeTable:
@@ -178,10 +178,11 @@ def z_scores(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def fitted(table: MadeTable, pick: str) -> MetaOD:
-    """Fit a pick; the reviewed one learns ten answers of the truth."""
+    """Fit a pick that flags one row in ten; the reviewed one learns ten answers of the truth."""
+    given = {"rows_only": True, "contamination": 0.1}
     if pick != "reviewed":
-        return MetaOD(pick=pick).fit(table.frame)
-    review = Review(table.frame)
+        return MetaOD(pick=pick, **given).fit(table.frame)
+    review = Review(table.frame, pick="committee", **given)
     for _ in range(10):
         (row,) = np.atleast_1d(review.ask()).tolist()
         review.tell(row, row in table.planted)

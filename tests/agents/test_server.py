@@ -314,7 +314,7 @@ def test_progress_is_sent_to_clients_that_ask(client):
     assert numbers[-1] == pytest.approx(1.0, abs=0.02)
     texts = [text for *_, text in received]
     assert texts[:2] == ["reading the table", "preparing the table"]
-    assert any(text.startswith("fitting 2 of 6, ") for text in texts)
+    assert any(text.startswith("fitting 1 of ") for text in texts)
 
 
 def test_a_cancelled_call_stops_and_the_server_goes_on(client, places):
