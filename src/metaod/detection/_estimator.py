@@ -367,9 +367,11 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         with a cell that is probably wrong, too.
         """
         table = self._checked(X)
-        above = -self._scored(table) > self.threshold_
+        return np.where(self._flags(table, -self._scored(table)), -1, 1)
+
+    def _flags(self, table: Table, scores: Scores) -> npt.NDArray[np.bool_]:
         wrong = None if self.cells_ is None else self.cells_.find(table).flags()
-        return np.where(flagged(above, wrong, self.contamination), -1, 1)
+        return flagged(scores > self.threshold_, wrong, self.contamination)
 
     def fit_predict(self, X: Any, y: object = None, **options: Any) -> npt.NDArray[np.int64]:
         """Fit to the table, with options of ``fit``; return -1 for outliers, 1 for other rows."""
