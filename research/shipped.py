@@ -165,3 +165,11 @@ def train_shipped(name: str, *, progress: OnStep | None = None) -> Artifact:
     data = everything.without(final_origins())
     calibration = calibration_of(data, new_learner(), n_folds=FOLDS, progress=progress)
     return replace(artifact, calibration=calibration)
+
+
+def fitted_performance(data: TrainingData, roc_auc: float) -> pd.DataFrame:
+    """Return the performance that a learner is fitted on: AP plus a multiple of ROC AUC."""
+    if not roc_auc:
+        return data.P
+    more = shipped_matrix("roc_auc", space="extended", averages=True)
+    return data.P + roc_auc * more.loc[data.P.index, data.P.columns]

@@ -2,18 +2,19 @@
 
     python -m research evaluate-losses KEPT
     python -m research evaluate-losses KEPT --scores ../shared/datasets ../shared/mixed
+    python -m research evaluate-losses KEPT --final
 
 The first form compares the designs that choose among the candidates of the performance matrix, on
 all development tables. The second compares blends of picks with isolation forest, which need scores
-of rows, on those of at most 3,000 rows and 100 columns. KEPT is a folder for the weights of the
-forests and for scores, which are computed where they are missing. Writes losses.csv and .md, or
-blends.csv and .md, to results/selector; with ``--log`` also a line for each design to designs.csv.
+of rows, on those of at most 3,000 rows and 100 columns. The third measures the chosen design on the
+second final set. KEPT is a folder for the weights of the forests and for scores, which are computed
+where they are missing. Writes losses, blends or losses-final to results/selector.
 """
 
 import argparse
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,8 @@ from research.statistics import average_precision, bootstrap_intervals
 SEEDS, TREES, LOSS, MOST_ROWS, MOST_COLUMNS = 3, 200, 0.05, 3000, 100
 TITLES = ("design", "gain [95 %]", "wins-losses", "lost > .05", "− today's [95 %]",
           "gain − today's", "numeric: gain, lost", "mixed: gain, lost")  # fmt: skip
+CHOICE = replace(CHOSEN, params={"cap": 0.3}, roc_auc=0.5)
+LABEL = "label"  # kept beside the scores
 FOREST = "IForest(n_estimators=200, max_features=1.0)"
 
 Array = npt.NDArray[np.float64]
@@ -103,15 +106,36 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kept", type=Path)
     parser.add_argument("--scores", type=Path, nargs=2)
-    parser.add_argument("--log", action="store_true")
+    parser.add_argument("--final", action="store_true")
     given = parser.parse_args()
+    if given.final:
+        on_final_tables()
+        return
     study = Study(given.kept)
     if given.scores:
-        write(study, blends(study, given.kept, given.scores), "blends", log=given.log)
+        write(study, blends(study, given.kept, given.scores), "blends")
         return
     found = dict(designs(study))
     found["the design that the criterion chooses on the other nine folds"] = chosen(study, found)
-    write(study, found, "losses", log=given.log)
+    write(study, found, "losses")
+
+
+def on_final_tables() -> None:
+    """Write the figures of the chosen design on the second final set."""
+    bench = Bench(final=True, mixed=True)
+    reached = bench.run({"": CHOICE}, 1)[""]
+    mixed = bench.is_mixed[bench.P.index].to_numpy()
+    lines = ["| final tables | gain [95 %] | wins-losses | lost > .05 |", "|---|---|---|---|"]
+    for name, own in (("numeric", ~mixed), ("mixed", mixed)):
+        gains = reached[own].sub(bench.iforest[own], axis=0)
+        mean = gains.mean(axis=1)
+        low, high = bootstrap_intervals(mean.to_frame(), bench.origins[own])[0]
+        wins, losses = (gains > 1e-9).sum().mean(), (gains < -1e-9).sum().mean()
+        lost = (gains < -LOSS).mean(axis=None)
+        lines.append(f"| {own.sum()} {name} | {mean.mean():+.4f} [{low:+.4f}, {high:+.4f}] | "
+                     f"{wins:.0f}-{losses:.0f} | {lost:.1%} |")  # fmt: skip
+    (FOLDER / "losses-final.md").write_text("\n".join(lines) + "\n")
+    print("\n".join(lines))
 
 
 class Study:
@@ -129,13 +153,23 @@ class Study:
         )
         self.with_forest = np.array([f"{FOREST} +" in c or f'{FOREST}"' in c or c == FOREST
                                      for c in self.columns])  # fmt: skip
-        self.folds = [
-            [(*split, self._weights(kept / f"weights-{seed}-{fold}.npy", seed, *split))
-             for fold, split in enumerate(self.bench.splits)]
-            for seed in range(SEEDS)
-        ]  # fmt: skip
         self.tested = np.flatnonzero(self.data.P.index.isin(self.bench.P.index))
+        self.known = self.known[self.tested]
         self.origins = self.data.origins.iloc[self.tested]
+        self.fold = np.zeros(len(self.tested), dtype=np.intp)
+        # of a tested table for every table; 0 for those of its fold
+        self.weights = np.zeros((SEEDS, len(self.tested), len(self.ap)))
+        self.distance = np.zeros(len(self.tested))
+        for fold, (train, test) in enumerate(self.bench.splits):
+            own = test[self.tested]
+            self.fold[own] = fold
+            past = self.data.only(set(self.data.origins[train])).history()
+            M = self.data.M[test].to_numpy(dtype=np.float64)
+            self.distance[own] = [np.sort(past.distances(m))[:5].mean() for m in M]
+            for seed in range(SEEDS):
+                path = kept / f"weights-{seed}-{fold}.npy"
+                self.weights[seed][np.ix_(own, train)] = self._weights(path, seed, train, test)
+        self.risks = self.weights @ (self.ap < -LOSS).astype(np.float64)
         shapes = shipped_datasets().loc[self.origins.index]
         mixed = self.bench.is_mixed[self.origins.index].to_numpy()
         self.groups = {"all": mixed | ~mixed, "numeric": ~mixed, "mixed": mixed,
@@ -159,42 +193,18 @@ class Study:
         The risk is the weighted share of training tables with a loss; columns above it, or not
         among the allowed ones, are not picked. The column is -1 if none is left.
         """
-        worth, lost = utility(self.ap, self.auc), self.ap < -LOSS
-        shape = (len(self.known), SEEDS)
-        found = {"column": np.full(shape, -1), "score": np.zeros(shape), "risk": np.zeros(shape)}
-        for seed, folds in enumerate(self.folds):
-            for train, test, weights in folds:
-                scores, risks = weights @ worth[train], weights @ lost[train]
-                usable = self.known[test] & among & (risks <= risk)
-                best = np.where(usable, scores, -np.inf).argmax(axis=1)
-                rows = np.arange(len(best))
-                found["column"][test, seed] = np.where(usable.any(axis=1), best, -1)
-                found["score"][test, seed] = scores[rows, best]
-                found["risk"][test, seed] = risks[rows, best]
-        return {name: values[self.tested] for name, values in found.items()}
+        scores = self.weights @ utility(self.ap, self.auc)
+        usable = self.known & among & (self.risks <= risk)
+        best = np.where(usable, scores, -np.inf).argmax(axis=2, keepdims=True)
+        found = {"column": np.where(usable.any(axis=2, keepdims=True), best, -1)}
+        found |= {"score": np.take_along_axis(scores, best, 2),
+                  "risk": np.take_along_axis(self.risks, best, 2)}  # fmt: skip
+        return {name: values[:, :, 0].T for name, values in found.items()}
 
     def gained(self, columns: Array) -> Array:
         """Return the gains of picked columns; column -1 is isolation forest itself."""
         gains = self.ap[self.tested[:, np.newaxis], columns]
         return np.where(columns < 0, 0.0, gains)
-
-    @cached_property
-    def distance(self) -> Array:
-        """Return the rank of each tested table's distance to the training tables of its fold."""
-        far = np.zeros(len(self.known))
-        for train, test, _ in self.folds[0]:
-            own = self.data.only(set(self.data.origins[train])).history()
-            M = self.data.M.loc[test].to_numpy(dtype=np.float64)
-            nearest = [np.sort(own.distances(m))[:5].mean() for m in M]
-            far[test] = nearest
-        return rankdata(far[self.tested]) / len(self.tested)
-
-    @cached_property
-    def fold(self) -> npt.NDArray[np.intp]:
-        found = np.zeros(len(self.known), dtype=np.intp)
-        for number, (_, test, _) in enumerate(self.folds[0]):
-            found[test] = number
-        return found[self.tested]
 
 
 def filled_gains(P: pd.DataFrame, reference: "pd.Series[float]") -> Array:
@@ -221,7 +231,7 @@ def designs(study: Study) -> Iterator[tuple[str, Array]]:
             kept = found["score"] > score
             yield f"{name}; IForest() where the score is at most {score}", gains * kept
         for far in (0.9, 0.7, 0.5):
-            kept = study.distance[:, np.newaxis] <= far
+            kept = (study.distance <= np.quantile(study.distance, far))[:, np.newaxis]
             yield f"{name}; IForest() for the {1 - far:.0%} farthest tables", gains * kept
         yield f"{name}; IForest() under 300 rows", gains * ~small
         yield f"{name}; IForest() above a conformal bound of the risk", gains * conformal(
@@ -275,37 +285,37 @@ def blends(study: Study, kept: Path, folders: list[Path]) -> dict[str, Array]:
                 f"{name}; IForest(200) by thirds of risk": (1 - risk) * pick + risk * forest,
             }
             for way, values in ways.items():
-                found[way][place] = average_precision(y, values) - iforest[place]
+                found[way][place] = average_precision(y.astype(np.int8), values) - iforest[place]
     return found
 
 
 def scored(
     study: Study, kept: Path, folders: list[Path], wanted: list[set[str]]
-) -> Iterator[tuple[int, Any, dict[str, Array]]]:
+) -> Iterator[tuple[int, Array, dict[str, Array]]]:
     """Yield place, labels and tempered scores of tables; compute what was not kept."""
-    store, places = KeptScores(kept), {f: i for i, f in enumerate(study.origins.index)}
-    for entry in (e for folder, label in zip(folders, ("y", "outlier"), strict=True)
-                  for e in iter_folder(folder, label=label)):  # fmt: skip
-        if (entry.rows or 0) > MOST_ROWS or (entry.columns or 0) > MOST_COLUMNS:
+    store, known = KeptScores(kept), shipped_datasets().loc[study.origins.index, "name"]
+    entries = {entry.full_name: entry for i, label in enumerate(("y", "outlier"))
+               for entry in iter_folder(folders[i], label=label)}  # fmt: skip
+    for place, (fingerprint, name) in enumerate(known.items()):
+        entry = entries.get(name)
+        if entry is None or (entry.rows or 0) > MOST_ROWS or (entry.columns or 0) > MOST_COLUMNS:
             continue
-        dataset = entry.load()
-        place = places.pop(dataset.fingerprint, None)
-        if place is None:
-            continue
-        raw = {model: own for (model, _), own in store.read(dataset.fingerprint).items()}
-        if lacking := [ModelSpec.parse(model) for model in sorted(wanted[place] - set(raw))]:
+        own = {model: values for (model, _), values in store.read(fingerprint).items()}
+        if lacking := {LABEL, *wanted[place]} - set(own):
+            dataset = entry.load()
             prepared = prepare(dataset.table)
-            found = score_models(prepared.X, lacking, trials=1, fixed=prepared.fixed)
-            new = {(own.spec.id, 0): own.scores for own in found if own.scores is not None}
-            store.write(dataset.fingerprint, {k: v.astype(np.float32) for k, v in new.items()})
-            raw |= {model: own for (model, _), own in new.items()}
-        if wanted[place] <= set(raw):
-            own = {model: raw[model].astype(np.float64) for model in wanted[place]}
-            tempered = {m: ScoreScale.of(s, where=m).tempered(s) for m, s in own.items()}
-            yield place, dataset.y, tempered
+            specs = map(ModelSpec.parse, sorted(lacking - {LABEL}))
+            found = score_models(prepared.X, specs, trials=1, fixed=prepared.fixed)
+            own |= {of.spec.id: of.scores for of in found if of.scores is not None}
+            own |= {LABEL: np.asarray(dataset.y)}
+            store.write(fingerprint, {(model, 0): v.astype(np.float32) for model, v in own.items()})
+        if wanted[place] <= set(own):
+            doubles = {model: own[model].astype(np.float64) for model in (LABEL, *wanted[place])}
+            y = doubles.pop(LABEL)
+            yield place, y, {m: ScoreScale.of(v, where=m).tempered(v) for m, v in doubles.items()}
 
 
-def write(study: Study, found: dict[str, Array], name: str, *, log: bool) -> None:
+def write(study: Study, found: dict[str, Array], name: str) -> None:
     """Write the table of designs; counts and shares are means over seeds."""
     today, rows = found[TODAY], []
     for design, gains in found.items():
@@ -341,15 +351,3 @@ def write(study: Study, found: dict[str, Array], name: str, *, log: bool) -> Non
     ]
     (FOLDER / f"{name}.md").write_text("\n".join(lines) + "\n")
     print("\n".join(lines))
-    if log:
-        path = FOLDER / "designs.csv"
-        before = pd.read_csv(path, dtype=str)
-        added = pd.DataFrame(
-            {"number": str(len(before) + i), "stage": "9 fewer losses", "datasets": str(n),
-             "space": before["space"].iloc[-1], "origins": str(origins), "design": r["design"],
-             "gain": f"{r['gain']:+.4f}", "low": f"{r['gain_low']:+.4f}",
-             "high": f"{r['gain_high']:+.4f}", "wins": f"{r['all_wins']:.0f}",
-             "losses": f"{r['all_losses']:.0f}", "lost_05": f"{100 * r['all_lost']:.1f}",
-             "note": f"research evaluate-losses, {name}"} for i, r in enumerate(rows, 1)
-        )  # fmt: skip
-        pd.concat([before, added])[list(before)].to_csv(path, index=False)

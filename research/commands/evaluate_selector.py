@@ -26,6 +26,7 @@ from metaod.models import COMMITTEE, ModelSpec, average_of
 from research.shipped import (
     MIXED_COLLECTIONS,
     final_origins,
+    fitted_performance,
     shipped_datasets,
     shipped_training_data,
 )
@@ -47,6 +48,8 @@ class Design:
     schemas: tuple[str, ...] = BOTH
     space: str = "extended"
     params: dict[str, Any] = field(default_factory=dict)
+    roc_auc: float = 0.0
+    """Weight of ROC AUC beside AP in the performance that it is fitted on."""
     most: int = MANY
     """Upper limit of a pick's members."""
     seeds: int = 3
@@ -216,7 +219,8 @@ def scores_of(
     learner = make_learner(design.learner, **design.params)
     if learner.is_random:
         learner = make_learner(design.learner, **design.params, random_state=seed)
-    learner.fit(data.P[train], data.M[train], data.origins[train])
+    P = fitted_performance(data, design.roc_auc)
+    learner.fit(P[train], data.M[train], data.origins[train])
     scores: pd.DataFrame = learner.predict(data.M[test])
     return scores
 
