@@ -52,12 +52,12 @@ def main() -> None:
             frame.to_parquet(path, row_group_size=100_000)
             for name, options in PICKS.items():
                 began = time.process_time()
-                model = MetaOD(**options).fit(frame)
+                model = MetaOD(**options, rows_only=True).fit(frame)
                 fitted = time.process_time() - began
                 began = time.process_time()
                 Extremes.of(model.fitted_.X).gaps(model.fitted_.X)
                 share = (time.process_time() - began) / fitted
-                chunked = detect(stream_table(path), **options).scores
+                chunked = detect(stream_table(path), **options, rows_only=True).scores
                 ranks = [
                     1 + int((scores > scores[n_rows // 2]).sum())
                     for scores in (model.decision_scores_, chunked)
