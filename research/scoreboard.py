@@ -281,7 +281,7 @@ class Scoreboard:
                 known[key] = row
                 writer.writerow(row)
                 file.flush()
-                on_table(f"{entrant.table}: AP {row['ap']:.4f} {row['pick']}")
+                on_table(f"{selector.title} on {entrant.table}: AP {row['ap']:.4f}")
         wanted = [(entrant.board, entrant.table) for entrant in tables]
         frame = pd.DataFrame([known[key] for key in wanted if key in known], columns=list(COLUMNS))
         return frame.astype({"ap": float, "roc_auc": float})

@@ -28,8 +28,8 @@ from research.statistics import friedman_nemenyi
 from research.tables import markdown, write_csv
 
 FOLDER = Path(__file__).parents[2] / "results" / "scoreboard"
-PUBLISHED, OWN_FOREST = "IForest", "MetaOD's IForest"
-REACHED = FOLDER / "reached.csv"
+PUBLISHED, OWN_FOREST = "IForest", "MetaOD: IForest"
+REACHED = FOLDER / "reached.parquet"
 
 
 def main() -> None:
@@ -41,7 +41,9 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS)
     given = parser.parse_args()
     selectors = [Selector.read(path) for path in OWN]
-    reached = pd.read_csv(REACHED) if REACHED.exists() else pd.DataFrame(columns=list(COLUMNS))
+    reached = pd.DataFrame(columns=list(COLUMNS)).astype({"ap": float, "roc_auc": float})
+    if REACHED.exists():
+        reached = pd.read_parquet(REACHED)
     known = reached if given.selector else reached.head(0)
     if given.selector:
         added = Selector.read(given.selector)
@@ -66,7 +68,7 @@ def main() -> None:
         show(board, found, write=not given.selector)
         if not given.selector:
             reached = pd.concat([reached[reached["set"] != board], found])
-            write_csv(reached.sort_values(["set", "table", "selector"]), FOLDER, REACHED.stem)
+            reached.sort_values(["set", "table", "selector"]).to_parquet(REACHED, index=False)
 
 
 def show(board: str, found: pd.DataFrame, *, write: bool) -> None:

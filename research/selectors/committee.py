@@ -1,4 +1,4 @@
-"""MetaOD, pick="committee"."""
+"""MetaOD: committee."""
 
 import pandas as pd
 

@@ -1,4 +1,4 @@
-"""MetaOD's IForest."""
+"""MetaOD: IForest."""
 
 import pandas as pd
 

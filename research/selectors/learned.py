@@ -1,4 +1,4 @@
-"""MetaOD, pick="learned"."""
+"""MetaOD: learned."""
 
 import pandas as pd
 

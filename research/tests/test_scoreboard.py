@@ -198,7 +198,7 @@ def test_the_command_prints_the_row_of_the_documented_example(tmp_path, capsys, 
     assert stop.value.code in (0, None)
     rows = {line.split(" | ")[0].strip("| "): line for line in out.splitlines() if "| " in line}
     title = example().splitlines()[0].strip('".')
-    assert {title, 'MetaOD, pick="committee"', "MetaOD's IForest"} <= rows.keys()
+    assert {title, "MetaOD: committee", "MetaOD: IForest"} <= rows.keys()
     assert "adbench: 0 tables" in out
 
 
