@@ -83,14 +83,6 @@ def test_a_high_price_favours_a_model_without_losses():
     assert [learner.choose(M[0]) for learner in (eager, wary)] == ["Bold()", "Calm()"]
 
 
-def test_a_cap_keeps_a_few_large_gains_from_deciding():
-    rare = np.where(np.arange(80) % 8 == 0, 0.5, 0.0)
-    P = pd.DataFrame({IFOREST: np.full(80, 0.4), "Lucky()": 0.4 + rare, "Steady()": 0.45})
-    M = np.zeros((80, 1))
-    picks = [GainForest(n_estimators=30, cap=cap).fit(P, M).choose(M[0]) for cap in (1.0, 0.1)]
-    assert picks == ["Lucky()", "Steady()"]
-
-
 def test_datasets_of_one_origin_share_one_vote():
     P, M = history(n=40)
     copies = [0] * 9
@@ -113,13 +105,8 @@ def test_components_keep_the_distances_between_datasets():
 
 @pytest.mark.parametrize(
     ("params", "name"),
-    [
-        ({"price": -0.1}, "price"),
-        ({"loss": 2.0}, "loss"),
-        ({"n_components": 0}, "n_components"),
-        ({"cap": 0}, "cap"),
-    ],
-    ids=["price", "loss", "components", "cap"],
+    [({"price": -0.1}, "price"), ({"loss": 2.0}, "loss"), ({"n_components": 0}, "n_components")],
+    ids=["price", "loss", "components"],
 )
 def test_parameters_are_checked(params, name):
     P, M = history(n=20)

@@ -23,9 +23,8 @@ class GainForest(Learner):
 
     A random forest, fitted on the gains, gives every historical dataset a weight for a new table:
     how often they share a leaf; the datasets of a leaf share its weight, and the datasets of an
-    origin share one vote. The score of a model is its weighted mean gain over the reference, up to
-    ``cap`` for each dataset, minus a price for the weighted share of datasets with a loss of more
-    than ``loss``.
+    origin share one vote. The score of a model is its weighted mean gain over the reference, minus
+    a price for the weighted share of datasets with a loss of more than ``loss``.
 
     The targets are differences to the reference, not performance, because differences have a
     similar size on all datasets. The forest is fitted on their main components, because hundreds
@@ -39,8 +38,6 @@ class GainForest(Learner):
         Price of a certain loss; 0 uses the mean gain only.
     loss : float, default=0.05
         A model loses where it is behind the reference by more than this.
-    cap : float, default=1.0
-        Largest gain that counts: without a limit, a few large gains decide.
     n_components : int, default=20
         Number of main components of the gains that the forest is fitted on.
     n_estimators : int, default=500
@@ -63,7 +60,6 @@ class GainForest(Learner):
     reference: str = "IForest(n_estimators=100, max_features=1.0)"
     price: float = 0.1
     loss: float = 0.05
-    cap: float = 1.0
     n_components: int = 20
     n_estimators: int = 500
     min_samples_leaf: int = 5
@@ -74,12 +70,7 @@ class GainForest(Learner):
     title: ClassVar[str] = "Gain forest"
     summary: ClassVar[str] = "gains over iForest on similar tables, less a price for losses"
     is_random: ClassVar[bool] = True
-    legal = parameters(
-        n_components=Whole(1),
-        price=Number(0, 1, "[]"),
-        loss=Number(0, 1, "[]"),
-        cap=Number(0, 1, "(]"),
-    )
+    legal = parameters(n_components=Whole(1), price=Number(0, 1, "[]"), loss=Number(0, 1, "[]"))
     learned: ClassVar[Mapping[str, Any]] = {
         "regression": MetaRegression,
         "gains": Shape("n", "m"),
@@ -105,7 +96,7 @@ class GainForest(Learner):
         weights = self.regression_.leaf_weights(self.leaves_, M) * self.votes_
         weights /= weights.sum(axis=1, keepdims=True)
         lost = (self.gains_ < -self.loss).astype(np.float64)
-        found: Matrix = weights @ (np.minimum(self.gains_, self.cap) - self.price * lost)
+        found: Matrix = weights @ (self.gains_ - self.price * lost)
         return found
 
     def _check_learned(self) -> None:
