@@ -84,7 +84,7 @@ def test_an_answer_that_is_not_there_cannot_be_forgotten(loop):
 
 @pytest.mark.parametrize("n", [0, -1, 2.5, True])
 def test_a_number_of_rows_that_is_no_count_is_refused(loop, n):
-    with pytest.raises(BadParameter, match="at least 1"):
+    with pytest.raises(BadParameter, match="'n' parameter"):
         loop.ask(n=n)
 
 

@@ -289,9 +289,8 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         Parameters
         ----------
         rows : int, sequence of int, or a table; optional
-            Positions of training rows, or new rows. By default the flagged training rows, the most
-            outlying first, at most 100. An estimator that was loaded from a file knows no training
-            rows.
+            Positions of training rows, or new rows; an estimator from a file knows no training
+            rows. By default the flagged training rows, the most outlying first, at most 100.
         top : int, default=5
             The most columns to name for each row.
         progress : callable, optional
@@ -399,9 +398,8 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         path : path-like
             The file.
         reading : mapping, optional
-            Options with which :func:`metaod.read_table` read the table. Those that say what values
-            mean (na, text, decimal, dayfirst, bad_values) are kept: ``metaod detect --apply`` reads
-            new rows with them.
+            Options with which the table was read. Those that say what values mean (na, text,
+            decimal, ...) are kept: ``metaod detect --apply`` reads new rows with them.
         """
         check_is_fitted(self)
         SavedPick.of(self, reading or getattr(self, "reading_", {})).write(path)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from metaod._legal import Whole
 from metaod.detection._fitted import Fitted
 from metaod.detection._inputs import is_plain
 from metaod.detection._usual_cells import ChangedRows, UsualCells
@@ -162,8 +163,8 @@ def explain(
     tracker: Tracker,
 ) -> list[RowReasons]:
     """Explain the rows of a table, which have these places in the training table if any."""
-    if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 1:
-        raise BadParameter(_OWNER, "top", "an int in the range [1, inf)", top)
+    if not Whole(1).allows(top):
+        raise BadParameter(_OWNER, "top", str(Whole(1)), top)
     if table.n_rows == 0:
         return []
     read = ReadRows.of(preparation, table)

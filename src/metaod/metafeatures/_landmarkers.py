@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import scipy
 
+from metaod._legal import Whole
 from metaod.errors import BadParameter, UserError
 from metaod.models import Matrix, Scores, family, fit_scaling
 from metaod.tables import PreparedTable
@@ -61,12 +62,12 @@ class LandmarkerRuns:
     def __init__(
         self, X: Matrix, *, random_state: int = 0, n_seeds: int = 3, max_rows: int = MAX_ROWS
     ) -> None:
-        for name, value, least in (
-            ("random_state", random_state, 0), ("n_seeds", n_seeds, 1), ("max_rows", max_rows, 2),
+        for name, value, legal in (
+            ("random_state", random_state, Whole(0)), ("n_seeds", n_seeds, Whole(1)),
+            ("max_rows", max_rows, Whole(2)),
         ):  # fmt: skip
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-                legal = f"an int in the range [{least}, inf)"
-                raise BadParameter("LandmarkerRuns", name, legal, value)
+            if not legal.allows(value):
+                raise BadParameter("LandmarkerRuns", name, str(legal), value)
         self.X = X
         self.random_state = int(random_state)
         first = self.random_state * int(n_seeds)

@@ -10,6 +10,7 @@ from importlib import metadata
 from pkgutil import resolve_name
 from typing import Any
 
+from metaod._legal import Whole
 from metaod.errors import BadParameter
 from metaod.models._family import (
     FEW_ROWS,
@@ -160,9 +161,8 @@ def _checked(added: Family) -> Family:
         raise _bad("rule", "callable or None", added.rule)
     if added.canonical is not None and not callable(added.canonical):
         raise _bad("canonical", "callable or None", added.canonical)
-    rows = added.learned_rows
-    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 2:
-        raise _bad("learned_rows", "an int in the range [2, inf)", rows)
+    if not Whole(2).allows(added.learned_rows):
+        raise _bad("learned_rows", str(Whole(2)), added.learned_rows)
     added = replace(added, grid=_checked_grid(added.grid), builtin=False)
     added.check_params(dict(added.grid))
     if added.random and not added.takes("random_state"):

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from metaod._legal import Whole
 from metaod.errors import BadParameter, UserError
 from metaod.models import Scores
 from metaod.review._marked_table import MarkedTable
@@ -52,8 +53,8 @@ class ReviewLoop:
         with some weight for rows that are unlike the marked ones. With the strategy "learn" it is
         one that may be an outlier or not.
         """
-        if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1):
-            raise BadParameter(_OWNER, "n", "a whole number of at least 1", n)
+        if not Whole(1, optional=True).allows(n):
+            raise BadParameter(_OWNER, "n", str(Whole(1)), n)
         open_rows = self._askable.copy()
         open_rows[list(self._table.marks)] = False
         if not open_rows.any():
@@ -139,10 +140,8 @@ def checked_marks(
 
 def _checked_row(row: Any, askable: npt.NDArray[np.bool_], owner: str) -> int:
     legal = f"the position of a row, 0 to {len(askable) - 1}"
-    if isinstance(row, bool) or not isinstance(row, int | np.integer):
+    if not Whole(0, len(askable) - 1).allows(row):
         raise BadParameter(owner, "row", legal, row)
-    if not 0 <= row < len(askable):
-        raise BadParameter(owner, "row", legal, int(row))
     if not askable[row]:
         raise BadParameter(owner, "row", "a row that may be asked about (askable)", int(row))
     return int(row)
