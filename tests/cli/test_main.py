@@ -46,8 +46,8 @@ def test_a_full_disk_is_a_user_error():
 EXTRAS = (
     "dask h5py jinja2 matplotlib mcp openpyxl pooch psycopg requests sqlalchemy starlette torch"
 )
-COMPUTING = "joblib numba pyod scipy.spatial scipy.stats sklearn"
-TABLES = "numpy pandas pyarrow scipy"
+COMPUTING = "joblib pyod scipy.spatial scipy.stats sklearn"
+TABLES = "numba numpy pandas pyarrow scipy"
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ TABLES = "numpy pandas pyarrow scipy"
     [
         (["--help"], f"{EXTRAS} {COMPUTING} {TABLES}"),
         (["--version"], f"{EXTRAS} {COMPUTING} {TABLES}"),
-        (["models"], f"{EXTRAS} {COMPUTING}"),
+        (["models"], f"{EXTRAS} {COMPUTING} numba"),
         (["select", "--example"], f"{EXTRAS} {COMPUTING}"),
         (["detect", "--example"], EXTRAS),
     ],
