@@ -89,6 +89,7 @@ _LOOKED_AT = {
 }
 _MOST_MISSING = 0.005  # of a column whose gaps are looked at
 _MOST_RELATED = 3  # columns that may be named as a condition
+_MOST_PARTNERS = 64  # columns with which cells may have been exchanged: those that tell most
 _RARE_LETTERS = 0.7
 _FEW_BEYOND = np.log10(3.5)
 
@@ -200,9 +201,10 @@ def gather(
             own |= surprises
             size = np.maximum(surprises["surprise"], 0.0)
             own["surprise lead"] = leads(size, column.present, 1.0)[1]
+        related_to = np.argsort(-weights[place], kind="stable").tolist()
         slips, better = Slips(np.empty(0, dtype=np.int64)), dict[int, str]()
         if column.is_number:
-            slips = _add_numbers(own, columns, expected, residuals, place, reference)
+            slips = _add_numbers(own, columns, expected, residuals, place, related_to, reference)
         else:
             of_distinct, better = spellings(column)
             own |= {name: column.spread(values, 0.0) for name, values in of_distinct.items()}
@@ -217,7 +219,7 @@ def gather(
             CellEvidence(
                 column, rows[kept], features[kept], alone[kept], expected[place],
                 contradictions[place], formulas.get(place), slips, better, residuals[place].unit,
-                np.argsort(-weights[place], kind="stable")[:_MOST_RELATED].tolist(),
+                related_to[:_MOST_RELATED],
             )
         )  # fmt: skip
     return TableEvidence(cells, first_alike, n_rows)
@@ -265,13 +267,15 @@ def _add_numbers(
     expected: Sequence[Expected],
     residuals: Sequence[Residuals],
     place: int,
+    related: Sequence[int],
     reference: Codes,
 ) -> Slips:
     column, of_column = columns[place], residuals[place]
     own |= {name: column.spread(values, 0.0) for name, values in extremes(column).items()}
     own |= residual_evidence(column, expected[place], of_column, reference)
     suspicion = np.maximum(np.asarray(own["residual"]), np.asarray(own["outside"]))
-    slips = find_slips(columns, expected, residuals, place, suspicion)
+    partners = related[:_MOST_PARTNERS]
+    slips = find_slips(columns, expected, residuals, place, partners, suspicion)
     own |= slip_evidence(slips, of_column.sizes)
     return slips
 

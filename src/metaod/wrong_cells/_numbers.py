@@ -228,11 +228,13 @@ def find_slips(
     expected: Sequence[Expected],
     residuals: Sequence[Residuals],
     place: int,
+    partners: Sequence[int],
     suspicion: Values,
 ) -> Slips:
     """Try whether a usual slip explains the suspicious numbers of a column.
 
-    Residuals are counted in the column's usual residual.
+    Residuals are counted in the column's usual residual. ``partners`` are the columns with which
+    cells may have been exchanged.
     """
     column, own = columns[place], expected[place]
     rows = np.flatnonzero((suspicion > np.log1p(_SUSPICIOUS)) & column.present)
@@ -260,7 +262,7 @@ def find_slips(
         fahrenheit = np.column_stack([values * 1.8 + 32, (values - 32) / 1.8])
         add("unit", np.column_stack([values[:, None] * np.array(_UNITS), fahrenheit]))
         add("digits", _edited(values, suspicion[rows]))
-    _add_swaps(slips, columns, expected, residuals, place)
+    _add_swaps(slips, columns, expected, residuals, place, partners)
     return slips
 
 
@@ -310,12 +312,14 @@ def _add_swaps(
     expected: Sequence[Expected],
     residuals: Sequence[Residuals],
     place: int,
+    partners: Sequence[int],
 ) -> None:
-    """Try to exchange cells with those of every other column of numbers of the same kind."""
+    """Try to exchange cells with those of other columns of numbers of the same kind."""
     column, rows = columns[place], slips.rows
     best = np.full(len(rows), np.inf)
     value = np.full(len(rows), np.nan)
-    for other, partner in enumerate(columns):
+    for other in partners:
+        partner = columns[other]
         if other == place or partner.kind != column.kind:
             continue
         theirs, ours = partner.values[rows], column.values[rows]
