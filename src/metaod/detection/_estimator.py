@@ -306,7 +306,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         >>> import metaod
         >>> model = MetaOD().fit(metaod.load_example())
         >>> print(model.explain_rows(top=1)[0])
-        vibration_mm_s 7.134 (usually 1.43 to 2.86)
+        pressure_bar missing (in 1.5% of the rows)
         """
         check_is_fitted(self)
         places = row_places(rows, self.fitted_)
