@@ -235,7 +235,7 @@ class Reading(Options):
     )
     variable: str | None = option(
         None,
-        "Array to take from a .mat, .h5 or .npz file.",
+        "Array to take from a .mat, .h5 or .npz file, or list of records from a .json file.",
         details="By default ``X`` or the only matrix of numbers.",
         metavar="NAME",
     )

@@ -88,6 +88,14 @@ def unpacked_zip(data):
     return buffer.getvalue()
 
 
+def jsonl(frame):
+    return frame.to_json(orient="records", lines=True, date_format="iso").encode()
+
+
+NESTED = b"""{"made": "2020-01-01", "data": {"rows": [
+{"a": 1.5, "b": {"c": "x", "d": [1, {"e": null}]}, "y": 0},
+{"a": null, "b": {"c": "\\u00fc", "d": []}, "y": 1}]}}"""
+
 # ending and content
 SAMPLES = {
     "csv": (".csv", FRAME.to_csv(index=False).encode()),
@@ -100,6 +108,8 @@ SAMPLES = {
         ".parquet",
         FRAME.set_index("b").to_parquet(compression=None, use_dictionary=False),
     ),
+    "json": (".json", NESTED),
+    "json lines": (".jsonl", jsonl(FRAME)),
     "arff": (".arff", ARFF),
     "mat 4": (".mat", mat("4", X=X, y=Y)),
     "mat 4 sparse": (".mat", mat("4", X=scipy.sparse.csc_array(X * (X > 0)), y=Y)),

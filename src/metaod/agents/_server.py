@@ -116,7 +116,7 @@ class _Save(_Session):
 
 @dataclass(frozen=True, kw_only=True)
 class _Write(_Session, Writing):
-    path: str = option(None, "A new file: .csv, .tsv, .jsonl, .xlsx or .parquet.")
+    path: str = option(None, "A new file: .csv, .tsv, .jsonl, .json, .xlsx or .parquet.")
 
 
 @dataclass(frozen=True)

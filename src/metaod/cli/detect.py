@@ -44,8 +44,8 @@ class Asked(Options):
 
     output: str | None = option(
         None,
-        "Write the table with score, rank and flag: to .csv, .tsv, .jsonl (also .gz), .xlsx or "
-        ".parquet, to - (stdout), or into a folder (FOLDER/).",
+        "Write the table with score, rank and flag: to .csv, .tsv, .jsonl, .json (also .gz), .xlsx "
+        "or .parquet, to - (stdout), or into a folder (FOLDER/).",
         flags=("--output", "-o"),
         metavar="FILE",
     )

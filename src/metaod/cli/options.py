@@ -14,7 +14,7 @@ from metaod.options import Columns, Option, Options, Picking, Reading, command_w
 if TYPE_CHECKING:
     from metaod.tables import Table
 
-_FORMATS = "CSV, TSV, Parquet, ARFF, MAT, NPY, NPZ, XLSX; - is stdin."
+_FORMATS = "CSV, TSV, Parquet, ARFF, MAT, NPY, NPZ, XLSX, JSON; - is stdin."
 File = Annotated[str | None, typer.Argument(help=f"Table: {_FORMATS}")]
 Files = Annotated[list[str] | None, typer.Argument(help=f"Tables: {_FORMATS}", metavar="FILE")]
 Example = Annotated[bool, typer.Option("--example", help="Use the bundled example.")]

@@ -136,8 +136,8 @@ ENDINGS: dict[Kind, tuple[str, ...]] = {
     # workbooks and Parquet are compressed anyway, the others also with gzip
     "table": (
         *DELIMITERS,
-        *(ending for ending in WRITERS if ending != ".json"),
-        *(f"{ending}.gz" for ending in (*DELIMITERS, ".jsonl")),
+        *WRITERS,
+        *(f"{ending}.gz" for ending in (*DELIMITERS, ".jsonl", ".json")),
     ),
     "cells": (".csv", ".xlsx", ".parquet", ".json"),
     "report": (".html", ".htm"),

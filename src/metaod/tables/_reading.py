@@ -31,7 +31,7 @@ def read_table(source: object, options: Reading) -> Table:
     Parameters
     ----------
     source : path, file object or table
-        A file: delimited text (CSV, TSV, ...), Parquet, ARFF, MATLAB, HDF5, NPY, NPZ or XLSX,
+        A file: delimited text (CSV, TSV, ...), Parquet, ARFF, MATLAB, HDF5, NPY, NPZ, XLSX or JSON,
         the text ones also gzipped; ``'-'`` for standard input; or a numpy array, a pandas,
         polars or pyarrow table, a scipy sparse matrix, a list of rows or a dict of columns.
     options : Reading

@@ -77,7 +77,11 @@ def test_damaged_files(kind, tmp_path, damages, labelled):
 
 
 @pytest.mark.parametrize(
-    "ending", [".csv", ".tsv", ".arff", ".parquet", ".mat", ".h5", ".npy", ".npz", ".xlsx", ".gz"]
+    "ending",
+    [
+        *(".csv", ".tsv", ".json", ".arff", ".parquet", ".mat", ".h5", ".npy", ".npz"),
+        *(".xlsx", ".gz"),
+    ],
 )
 @CALM
 @given(st.sampled_from(MAGIC), st.binary(max_size=300))
@@ -112,3 +116,10 @@ def test_arbitrary_arff_rows(rows):
 @given(st.text(alphabet="{}?,'\"\\ 01aeglinrstu@dyMHm-:\t\n", max_size=60))
 def test_arbitrary_arff_declarations(declarations):
     table_or_user_error(io.StringIO(f"@relation r\n@attribute {declarations}\n@data\n1\n"))
+
+
+@CALM
+@given(st.text(alphabet='{}[]:,"\\ 01.eaxn\n', max_size=80))
+def test_arbitrary_json(text):
+    table_or_user_error(io.StringIO('{"a": 1}\n' + text))
+    table_or_user_error(io.StringIO('[{"a": 1, "b": ' + text))

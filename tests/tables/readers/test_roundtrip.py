@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 from sample_files import mat, mat73, npz, xlsx
 
+from metaod.detection import _formats
 from metaod.tables import read_table
 
 CALM = settings(
@@ -33,11 +34,11 @@ def names(odd):
 
 
 @st.composite
-def frames(draw, odd=" ,;|\t\"'\n\r.abcÄ€", numbers=NUMBERS):
+def frames(draw, odd=" ,;|\t\"'\n\r.abcÄ€", numbers=NUMBERS, most=2**63 - 1):
     """Draw a frame of float, text, int and bool columns, the first two with gaps."""
     n_rows = draw(st.integers(1, 6))
     floats, texts = (numbers, np.nan), (words(odd), None)
-    whole, truths = (st.integers(-(2**63), 2**63 - 1), ...), (st.booleans(), ...)
+    whole, truths = (st.integers(-most - 1, most), ...), (st.booleans(), ...)
     columns = {}
     for name in draw(names(odd="abc ,;\"'x")):
         values, gap = draw(st.sampled_from([floats, texts, whole, truths]))
@@ -135,6 +136,15 @@ def test_parquet(frame):
 def test_xlsx(frame):
     frame = frame.select_dtypes(exclude="int64").assign(last=range(len(frame)))
     assert_same(read_table(io.BytesIO(xlsx(frame)), header=True), frame)
+
+
+@CALM
+@given(frames(most=10**15 - 2), st.sampled_from([_formats.write_jsonl, _formats.write_json]))
+def test_json_as_it_is_written(frame, write):
+    buffer = io.BytesIO()
+    write([frame], buffer)
+    buffer.seek(0)
+    assert_same(read_table(buffer), frame)
 
 
 @CALM

@@ -94,6 +94,13 @@ def _is_arff(_: Source, head: bytes) -> bool:
     return only_comments or first.startswith(("@relation", "@attribute"))
 
 
+# an object's first key, an array's first object or array, or an array of plain values that is all
+# or above another
+_JSON = re.compile(
+    r'\s*(?:\{\s*(?:"(?:[^"\\]|\\.)*"\s*:|\}\s*\Z)|\[\s*[\[{]|\[[^\[\]{}]*\]\s*(?:\Z|\n\s*\[))'
+)
+
+
 # The first that recognises a file reads it. Delimited text is last because it accepts any text.
 READERS: list[Reader] = [
     Reader("Parquet", (".parquet", ".pq"), begins_with(b"PAR1"), "metaod.tables.readers.parquet"),
@@ -122,6 +129,13 @@ READERS: list[Reader] = [
     ),
     Reader("ARFF", (".arff",), _is_arff, "metaod.tables.readers.arff", frozenset({"encoding"})),
     Reader(
+        "JSON",
+        (".json", ".jsonl", ".ndjson", ".geojson"),
+        lambda _, head: _JSON.match(head_text(head) or "") is not None,
+        "metaod.tables.readers.json_files",
+        frozenset({"encoding", "variable"}),
+    ),
+    Reader(
         "delimited text",
         (".csv", ".tsv", ".tab", ".psv", ".txt", ".dat", ".data"),
         lambda _, head: head_text(head) is not None and not head.startswith(b"PK\x03\x04"),
@@ -136,8 +150,6 @@ class _Unsupported(FileKind):
     remedy: str
 
 
-# an object's first key, an array's first object or array, or an array of plain values alone
-_JSON = re.compile(r'\s*(?:\{\s*(?:"(?:[^"\\]|\\.)*"\s*:|\}\s*\Z)|\[\s*[\[{]|\[[^\[\]{}]*\]\s*\Z)')
 # protocols 0 and 1 have no mark of their own: how lists, dicts and objects begin
 _OLD_PICKLES = (b"(lp0\n", b"(dp0\n", b"]q\x00", b"}q\x00", b"ccopy_reg\n", b"cnumpy.", b"cpandas.")
 
@@ -166,12 +178,6 @@ _UNSUPPORTED = (
         (),
         lambda _, head: _first_line(head_text(head) or "").startswith(("<!doctype html", "<html")),
         "a download may have failed: fetch the file itself",
-    ),
-    _Unsupported(
-        "JSON",
-        (".json", ".jsonl", ".ndjson"),
-        lambda _, head: _JSON.match(head_text(head) or "") is not None,
-        "convert it to CSV or Parquet, or pass the frame that pandas.read_json gives",
     ),
     _Unsupported(
         "a pickle",
