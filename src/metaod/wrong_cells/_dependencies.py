@@ -178,10 +178,10 @@ def rows_alike(
     row of each that does. Rows of an earlier table, at negative positions, repeat nothing.
     """
     rest = [column for column in columns if not is_key(column)]
-    exact, first = _repeats(row_hashes(columns), positions)
+    exact, first = repeats(row_hashes(columns), positions)
     near, first_near = np.zeros(len(exact), dtype=np.bool_), first
     if rest:
-        near, first_near = _repeats(row_hashes(rest), positions)
+        near, first_near = repeats(row_hashes(rest), positions)
     near &= ~exact
     if len(rest) < 4 or near.mean() > 0.05:
         near[:] = False
@@ -198,9 +198,10 @@ def is_key(column: Column) -> bool:
     return not (column.is_number and bool(np.any(column.distinct.astype(np.float64) % 1)))
 
 
-def _repeats(
+def repeats(
     hashes: npt.NDArray[np.uint64], positions: Codes
 ) -> tuple[npt.NDArray[np.bool_], Codes]:
+    """Return which rows have the hash of an earlier one by their positions, and the first's."""
     _, inverse = np.unique(hashes, return_inverse=True)
     positions = np.where(positions < 0, _LAST, positions)
     first = np.full(inverse.max(initial=-1) + 1, _LAST)

@@ -47,10 +47,29 @@ def describe(
             yield "duplicate", f"a copy of row {first + 1:,}", "", None
         elif facts["key repeated"]:
             yield "key", "", "", None
+        elif not _is_isolated(facts) and (order := _out_of_order(evidence, columns, place, row)):
+            yield order
         elif own.column.is_number:
             yield _number(own, columns, row, facts, slip_places.get(row))
         else:
             yield _text(own, columns, row, facts)
+
+
+def _out_of_order(
+    evidence: TableEvidence, columns: Sequence[Column], place: int, row: int
+) -> Described | None:
+    """Name the date that should be earlier or later."""
+    for order in evidence.counted.orders:
+        if place not in (order.first, order.second) or row not in order.rows:
+            continue
+        other, word = (order.second, "before") if place == order.first else (order.first, "after")
+        column = columns[other]
+        return "order", f"not {word} {column.shown(column.values[row])}", f"by {column.name}", None
+    return None
+
+
+def _is_isolated(facts: dict[str, float]) -> bool:
+    return max(facts["isolation"], facts["isolation mapped"]) > _ISOLATED
 
 
 def _misfit(column: Column, row: int) -> Described:
@@ -100,8 +119,7 @@ def _number(
             return best, column.shown(value), "", value
     if facts["group ahead"] > _LEAST_RATIO:
         return _contradicting(own, columns, row)
-    is_far = max(facts["isolation"], facts["isolation mapped"]) > _ISOLATED
-    kind = "far" if is_far else "series" if facts["series"] > _JUMP else "number"
+    kind = "far" if _is_isolated(facts) else "series" if facts["series"] > _JUMP else "number"
     return kind, *(_conditional(own, columns, row) or _usual(own, row)), None
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaod.wrong_cells._columns import Codes, Column, Values
+from metaod.wrong_cells._counting import Counted
 from metaod.wrong_cells._dependencies import (
     Contradictions,
     find_contradictions,
@@ -139,10 +140,11 @@ class CellEvidence:
 
 @dataclass(frozen=True, eq=False)
 class TableEvidence:
-    """The evidence on a table: of each column, and which rows repeat others."""
+    """The evidence on a table: of each column, which rows repeat others, what counting shows."""
 
     cells: list[CellEvidence]
     first_alike: Codes
+    counted: Counted
     n_rows: int
 
 
@@ -169,6 +171,7 @@ def gather(
     series = find_series(columns)
     alike, first_alike = rows_alike(columns, positions)
     naming = min(range(len(columns)), key=lambda place: _naming_order(columns[place]))
+    counted = Counted.of(columns, weights, positions, reference, alike, naming)
     missing_in_row = np.sum([~column.present for column in columns], axis=0)
     residuals = [
         Residuals.of(column, own.place, reference)
@@ -208,13 +211,14 @@ def gather(
         else:
             of_distinct, better = spellings(column)
             own |= {name: column.spread(values, 0.0) for name, values in of_distinct.items()}
-        rows = _looked_at(column, own)
+        shown = counted.cells(place)
+        rows = np.union1d(_looked_at(column, own), shown)
         features = np.zeros((len(rows), len(FEATURES)), dtype=np.float32)
         for name, values in own.items():
             is_scalar = np.ndim(values) == 0
             features[:, _PLACES[name]] = values if is_scalar else np.asarray(values)[rows]
         alone = log_odds(features)
-        kept = alone > LOWEST
+        kept = (alone > LOWEST) | np.isin(rows, shown)
         cells.append(
             CellEvidence(
                 column, rows[kept], features[kept], alone[kept], expected[place],
@@ -222,7 +226,7 @@ def gather(
                 related_to[:_MOST_RELATED],
             )
         )  # fmt: skip
-    return TableEvidence(cells, first_alike, n_rows)
+    return TableEvidence(cells, first_alike, counted, n_rows)
 
 
 def _naming_order(column: Column) -> tuple[bool, bool, str]:

@@ -19,7 +19,7 @@ from metaod.wrong_cells._columns import (
 )
 from metaod.wrong_cells._description import describe
 from metaod.wrong_cells._evidence import gather
-from metaod.wrong_cells._findings import LEAST_SCORE, WrongCells
+from metaod.wrong_cells._findings import CONFIDENT, LEAST_SCORE, WrongCells
 from metaod.wrong_cells._scorer import Scorer, log_odds
 
 REFERENCE_ROWS = 20_000
@@ -98,7 +98,8 @@ class WrongCellFinder:
         positions = order - n_known
         alone = partial(log_odds, scorer.alone, n_jobs=self.n_jobs)
         evidence = gather(canonical, positions, reference, self.random_state, alone, self.n_jobs)
-        scores = scorer.score(evidence, self.n_jobs)
+        learned = scorer.score(evidence, self.n_jobs)
+        scores = evidence.counted.raised(learned, [own.rows for own in evidence.cells], CONFIDENT)
         places = [
             np.flatnonzero((own >= LEAST_SCORE) & (order[cells.rows] >= n_known))
             for own, cells in zip(scores, evidence.cells, strict=True)

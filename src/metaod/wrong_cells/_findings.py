@@ -29,6 +29,7 @@ KINDS = {
     "duplicate": "the same row twice",
     "key": "a value that should occur once",
     "formula": "breaks a rule of other columns",
+    "order": "two dates in the wrong order",
     "dependency": "contradicts other rows with the same values",
     "decimal": "decimal shift?",
     "sign": "wrong sign?",
