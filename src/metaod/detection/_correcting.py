@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from metaod._files import replace_file
 from metaod.detection import _formats as formats
@@ -17,7 +18,7 @@ from metaod.detection._cells_file import Correction, suggestion_text
 from metaod.detection._workbook import OwnWorkbook, is_kept
 from metaod.detection._writing import ending_of, output_path
 from metaod.errors import BadColumn
-from metaod.tables import Table, TableStream
+from metaod.tables import Table, TableStream, plain_values
 
 _LOG = ["row", "column", "before", "after"]
 _ByRow = Mapping[int, Mapping[str, Correction]]
@@ -116,6 +117,7 @@ def _corrected(first: int, cells: Any, by_row: _ByRow, note: _Note, decimal: str
     """Return a part of the table, an Arrow table or a frame, with the corrections of its rows."""
     names = [str(name) for name in getattr(cells, "column_names", cells.columns)]
     columns: dict[int, list[Any]] = {}
+    changed: defaultdict[int, set[int]] = defaultdict(set)
     for row in sorted(by_row):
         if not first <= row < first + len(cells):
             continue
@@ -124,7 +126,8 @@ def _corrected(first: int, cells: Any, by_row: _ByRow, note: _Note, decimal: str
             if place not in columns:
                 is_arrow = isinstance(cells, pa.Table)
                 column = cells.column(place) if is_arrow else cells.iloc[:, place]
-                columns[place] = column.to_pylist() if is_arrow else column.tolist()
+                columns[place] = plain_values(column) if is_arrow else column.tolist()
+            changed[place].add(row - first)
             values = columns[place]
             before = values[row - first]
             note(own, suggestion_text(before, decimal))
@@ -136,8 +139,11 @@ def _corrected(first: int, cells: Any, by_row: _ByRow, note: _Note, decimal: str
             cells = cells.assign(**{cells.columns[place]: column.infer_objects()})
             continue
         kind = cells.schema.field(place).type
+        is_new = [row in changed[place] for row in range(len(values))]
+        new = [value if own else None for value, own in zip(values, is_new, strict=True)]
         try:
-            cells = cells.set_column(place, cells.schema.field(place), pa.array(values, kind))
+            column = pc.if_else(pa.array(is_new), pa.array(new, kind), cells.column(place))
+            cells = cells.set_column(place, cells.schema.field(place), column)
         except (pa.ArrowException, TypeError, ValueError) as error:
             what = f"a correction does not fit the type of the column, {kind}"
             raise BadColumn(names[place], what, remedy="write another value") from error

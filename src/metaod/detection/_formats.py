@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from metaod.errors import MissingExtra, UserError
+from metaod.tables import plain_values
 
 _BATCH = 2**14
 _EXACT = 10**15  # larger whole numbers are not all exact as doubles
@@ -179,7 +180,7 @@ def _rows(cells: Any) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of an Arrow table or a frame; None for what is missing."""
     if hasattr(cells, "to_batches"):
         for batch in cells.to_batches(max_chunksize=_BATCH):
-            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+            yield from zip(*map(plain_values, batch.columns), strict=True)
         return
     for start in range(0, len(cells), _BATCH):
         part = cells.iloc[start : start + _BATCH]
@@ -216,7 +217,7 @@ def xlsx_value(value: Any) -> Any:
         return value
     if isinstance(value, float) and math.isfinite(value):
         return float(value)
-    if isinstance(value, dt.datetime) and value.tzinfo is None and value.year > 1900:
+    if isinstance(value, dt.datetime) and value.tzinfo is None and 1900 < value.year < 10_000:
         return value
     text = _NOT_IN_XML.sub(lambda found: f"_x{ord(found[0]):04X}_", plain_text(value))
     if len(text) > _XLSX_CHARACTERS:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.models import Matrix
-from metaod.tables import ColumnRecord, Preparation, PreparationRecord, Table
+from metaod.tables import ColumnRecord, Preparation, PreparationRecord, Table, nanoseconds
 
 SETS_APART = log(20)
 """Surprise from which a cell sets its row apart: that of a gap in 5 % of the rows."""
@@ -250,9 +250,9 @@ class _Numbers:
 
     def _text(self, number: float) -> str:
         if self.unit == "M":
-            return f"{pd.Timestamp(int(number)):%Y-%m-%d}"
+            return str(np.datetime64(int(number // 1e9), "s").astype("M8[D]"))
         if self.unit == "m":
-            return str(pd.Timedelta(int(number)))
+            return str(pd.Timedelta(np.timedelta64(int(number // 1e3), "us")))
         return _range_end(number, self.high - self.low)
 
 
@@ -287,17 +287,15 @@ class _Levels:
 
 def _as_floats(series: "pd.Series[Any]") -> npt.NDArray[np.float64]:
     if series.dtype.kind in "mM":
-        gaps = series.isna().to_numpy()
-        unit = "datetime64[ns]" if series.dtype.kind == "M" else "timedelta64[ns]"
         plain = series.dt.tz_localize(None) if getattr(series.dtype, "tz", None) else series
-        return np.where(gaps, np.nan, plain.to_numpy(dtype=unit).astype(np.int64))
+        return np.asarray(nanoseconds(plain.to_numpy()))
     return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
 
 
 def _as_float(value: Any) -> float:
     if isinstance(value, pd.Timestamp | pd.Timedelta):
         plain = value.tz_localize(None) if isinstance(value, pd.Timestamp) and value.tz else value
-        return float(plain.as_unit("ns").value)
+        return float(nanoseconds(plain.to_numpy()))
     return float(value)
 
 

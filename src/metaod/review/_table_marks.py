@@ -21,7 +21,7 @@ import pandas as pd
 from metaod.errors import BadColumn, BadFile, Message, Setting, counted
 from metaod.review._loop import checked_marks
 from metaod.review._marks_file import OTHER_FILE, Mark, MarksFile
-from metaod.tables import Table
+from metaod.tables import Table, plain_values
 
 _EXACT_DIGITS = 15  # every number of that many digits is a double of its own
 _EXACT = 10**_EXACT_DIGITS
@@ -86,7 +86,7 @@ def _block(cells: Any, start: int) -> Any:
 def _columns(cells: Any) -> list[tuple[str, list[Any]]]:
     """Return the names and values of the columns of an Arrow table or a frame."""
     if hasattr(cells, "column_names"):
-        values = (column.to_pylist() for column in cells.columns)
+        values = map(plain_values, cells.columns)
         return list(zip(map(str, cells.column_names), values, strict=True))
     return [
         (str(name), cells.iloc[:, place].astype(object).tolist())

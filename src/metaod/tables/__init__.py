@@ -6,6 +6,7 @@ from metaod._lazy import exports
 
 if TYPE_CHECKING:
     from metaod.tables._columns import SURPRISAL_UNIT
+    from metaod.tables._objects import nanoseconds, plain_values
     from metaod.tables._preparation import NothingToScore, Preparation, prepare
     from metaod.tables._read_rows import ReadRows
     from metaod.tables._reading import is_file, read_table
@@ -40,6 +41,8 @@ __all__ = [
     "is_file",
     "is_large",
     "load_example",
+    "nanoseconds",
+    "plain_values",
     "prepare",
     "read_table",
     "save_table",

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
 
 from metaod.errors import BadColumn
 from metaod.tables._notations import is_missing
@@ -287,3 +288,35 @@ def _durations(nanoseconds: list[int]) -> npt.NDArray[Any]:
     if max(map(abs, nanoseconds)) < 2**63:
         return np.array(nanoseconds, dtype="m8[ns]")
     return np.array([count // 10**9 for count in nanoseconds], dtype="m8[s]")  # centuries
+
+
+def plain_values(column: Any) -> list[Any]:
+    """Return the values of a column of Arrow; times outside the years 1 to 9999 as pandas' own.
+
+    >>> plain_values(pa.array([-1, 2932897], pa.int32()).cast(pa.date32()))
+    [datetime.date(1969, 12, 31), Timestamp('10000-01-01 00:00:00')]
+    """
+    try:
+        return list(column.to_pylist())
+    except (OverflowError, ValueError):
+        return list(map(_plain_value, column))
+
+
+def _plain_value(scalar: Any) -> Any:
+    with suppress(OverflowError, ValueError):
+        return scalar.as_py()
+    if pa.types.is_duration(scalar.type):
+        return pd.Timedelta(np.timedelta64(scalar.value, scalar.type.unit))
+    unit: Any = getattr(scalar.type, "unit", "D" if scalar.type == pa.date32() else "ms")
+    stamp = pd.Timestamp(np.datetime64(scalar.value, unit))
+    return stamp if getattr(scalar.type, "tz", None) is None else stamp.tz_localize("UTC")
+
+
+def nanoseconds(times: Any) -> Any:
+    """Return times as floats, NaN for gaps; numpy's integers would reach 1677 to 2262 only.
+
+    >>> nanoseconds(np.array(["1970-01-02", "9999-01-01", "NaT"], "M8[s]")).tolist()
+    [86400000000000.0, 2.533707648e+20, nan]
+    """
+    unit = np.array(1, times.dtype.str.replace("M", "m")) / np.timedelta64(1, "ns")
+    return np.where(np.isnat(times), np.nan, times.astype(np.int64) * unit)

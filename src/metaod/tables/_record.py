@@ -24,6 +24,7 @@ UNUSED_DATES = Message(
     "unused-dates", "dates are not used unless named in {time}", time=Setting("time")
 )
 
+_TOO_FAR = (pd.errors.OutOfBoundsDatetime, pd.errors.OutOfBoundsTimedelta, OverflowError)
 _LONGEST_NUMBER = 12  # as in the file: 1,234,567.89 fits
 UNRELATED = "it is unrelated to every other column"  # a reason
 _ACTION_TEXTS = {"kept": "kept as it is", "dropped": "dropped"}
@@ -95,9 +96,15 @@ class ColumnRecord:
     def in_own_units(self, values: Any) -> Any:
         """Return numbers of a matrix as the user has them: dates, durations, true and false."""
         if self.kind == "date":
-            return pd.Timestamp(0) + pd.to_timedelta(values, unit="D")
+            try:
+                return pd.Timestamp(0) + pd.to_timedelta(values, unit="D")
+            except _TOO_FAR:
+                return pd.to_datetime(_whole_seconds(np.multiply(values, 86_400.0), "M8[s]"))
         if self.kind == "duration":
-            return pd.to_timedelta(values, unit="s")
+            try:
+                return pd.to_timedelta(values, unit="s")
+            except _TOO_FAR:
+                return pd.to_timedelta(_whole_seconds(values, "m8[s]"))
         return values > 0.5 if self.kind == "boolean" else values
 
     def summary(self, word: Word = str) -> dict[str, Any]:
@@ -151,6 +158,11 @@ class ColumnRecord:
     def _shown_fill(self) -> str:
         assert self.fill is not None  # noqa: S101 - for the type checker; the caller checks it
         return date_text(self.fill) if self.kind == "date" else number_text(self.fill)
+
+
+def _whole_seconds(values: Any, dtype: str) -> Any:
+    most = np.nextafter(2.0**63, 0)
+    return np.clip(np.rint(values), -most, most).astype(np.int64).astype(dtype)
 
 
 def date_text(days: float) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaod.tables import Table, cell_text
+from metaod.tables import Table, cell_text, nanoseconds
 
 Kind = Literal["number", "date", "truth", "text"]
 Values = npt.NDArray[np.float64]
@@ -225,9 +225,7 @@ def _typed(series: "pd.Series[Any]") -> tuple[Kind, npt.NDArray[Any]]:
         return "truth", series.to_numpy(dtype=np.float64, na_value=np.nan)
     if types.is_datetime64_any_dtype(series.dtype):
         stamps = series.dt.tz_convert(None) if series.dt.tz is not None else series
-        nanoseconds = stamps.to_numpy("datetime64[ns]")
-        days = nanoseconds.astype(np.int64) / _DAY
-        return "date", np.where(np.isnat(nanoseconds), np.nan, days)
+        return "date", nanoseconds(stamps.to_numpy()) / _DAY
     if types.is_timedelta64_dtype(series.dtype):
         return "number", series.dt.total_seconds().to_numpy(dtype=np.float64)
     if types.is_numeric_dtype(series.dtype):
