@@ -198,6 +198,7 @@ def test_a_table_that_is_wrong_is_refused_whole(exported, file, change, words):
         with pytest.raises(BadFile, match=words) as caught:
             import_parquet(store, exported)
         assert file in str(caught.value)
+        assert caught.value.remedy
         assert "\n" not in str(caught.value)
         assert content(store) == before
 

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 _FORMAT = "metaod-exchange"
 _FORMAT_VERSION = 1
 _MANIFEST = "manifest.json"
+_AGAIN = "export it again, or get another copy"
 # ten times the rows of all models on all public datasets; a file that claims more is refused
 _MAX_ROWS = 20_000_000
 
@@ -272,16 +273,18 @@ class _ExportedStore:
         for number, row in enumerate(_read_rows(self._folder, file, self._entries[file]), start=1):
             key = tuple(row[name] for name in identity)
             if "dataset" in identity and row["dataset"] not in self._fingerprints:
-                raise BadFile(path, f"row {number} names an unknown dataset", column="dataset")
+                what = f"row {number} names an unknown dataset"
+                raise BadFile(path, what, column="dataset", remedy=_AGAIN)
             if "model" in identity and row["model"] not in self._model_ids:
-                raise BadFile(path, f"row {number} names an unknown model", column="model")
+                what = f"row {number} names an unknown model"
+                raise BadFile(path, what, column="model", remedy=_AGAIN)
             if key <= last:
-                raise BadFile(path, f"row {number} is not after the one before it")
+                raise BadFile(path, f"row {number} is not after the one before it", remedy=_AGAIN)
             last = key
             try:
                 yield build(row)
             except (ValueError, TypeError, AttributeError) as error:
-                raise BadFile(path, f"row {number}: {error}") from error
+                raise BadFile(path, f"row {number}: {error}", remedy=_AGAIN) from error
 
 
 def _by_dataset(
@@ -326,24 +329,23 @@ def _read_rows(folder: Path, file: str, entry: Mapping[str, Any]) -> Iterator[_R
     import pyarrow.parquet as pq  # noqa: PLC0415 - as above
 
     path = folder / file
-    again = "export it again, or get another copy"
     if not path.is_file():
-        raise BadFile(path, f"is missing, but {_MANIFEST} lists it", remedy=again)
+        raise BadFile(path, f"is missing, but {_MANIFEST} lists it", remedy=_AGAIN)
     if _sha256(path) != entry["sha256"]:
-        raise BadFile(path, f"is not the file that {_MANIFEST} lists", remedy=again)
+        raise BadFile(path, f"is not the file that {_MANIFEST} lists", remedy=_AGAIN)
     try:
         with pq.ParquetFile(path) as parquet:
             n_rows = parquet.metadata.num_rows
             if n_rows != entry["rows"] or n_rows > _MAX_ROWS:
-                raise BadFile(path, f"has {n_rows} rows, not {entry['rows']}", remedy=again)
+                raise BadFile(path, f"has {n_rows} rows, not {entry['rows']}", remedy=_AGAIN)
             _check_columns(path, file, parquet.schema_arrow)
             table = parquet.read()
     except (pa.ArrowException, OSError) as error:
-        raise BadFile(path, f"cannot be read as Parquet: {error}", remedy=again) from error
+        raise BadFile(path, f"cannot be read as Parquet: {error}", remedy=_AGAIN) from error
     for name in table.column_names:
         known = _TABLES.get(file)
         if known is not None and not known.c[name].nullable and table[name].null_count:
-            raise BadFile(path, "has missing values", column=name, remedy=again)
+            raise BadFile(path, "has missing values", column=name, remedy=_AGAIN)
     for batch in table.to_batches(_BATCH):
         columns = [
             (
@@ -392,5 +394,5 @@ def _read_manifest(folder: Path) -> dict[str, dict[str, Any]]:
         raise BadFile(path, what, remedy=remedy)
     for file in entries:
         if file not in _TABLES and _METAFEATURE_FILE.fullmatch(file) is None:
-            raise BadFile(path, f"lists {file!r}, which is no file of an export")
+            raise BadFile(path, f"lists {file!r}, which is no file of an export", remedy=_AGAIN)
     return entries

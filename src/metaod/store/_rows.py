@@ -3,22 +3,26 @@
 import json
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, TypeVar
+from functools import update_wrapper
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import sqlalchemy as sa
 from sqlalchemy import Connection, Table, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from metaod.errors import UserError
+from metaod.errors import BadFile, UserError
 from metaod.history import MEASURES, Evaluation
 from metaod.models import CellState, ModelSpec
 from metaod.store import _schema as schema
 from metaod.store._schema import Cell, DatasetRecord, MetaFeatureRecord, ModelRecord
+from metaod.store._sqlite import RESTORE
 
 Record = TypeVar("Record", Evaluation, Cell)
+_Given = ParamSpec("_Given")
+_Found = TypeVar("_Found")
 
 _INSERT: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 
@@ -58,6 +62,22 @@ def upsert(
     connection.execute(query, rows)
 
 
+def _as_written(
+    read: Callable[Concatenate[Connection, _Given], _Found],
+) -> Callable[Concatenate[Connection, _Given], _Found]:
+    """Refuse values that metaod did not write, where they are read."""
+
+    def checked(connection: Connection, /, *args: _Given.args, **kwargs: _Given.kwargs) -> _Found:
+        try:
+            return read(connection, *args, **kwargs)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            where = connection.engine.url.database or "the store"
+            what = f"is damaged: it holds values that metaod did not write ({error})"
+            raise BadFile(where, what, remedy=RESTORE) from error
+
+    return update_wrapper(checked, read)
+
+
 def dataset_keys(connection: Connection) -> dict[str, int]:
     table = schema.datasets
     found = connection.execute(select(table.c.fingerprint, table.c.key))
@@ -69,6 +89,7 @@ def model_keys(connection: Connection) -> dict[str, int]:
     return {row.id: row.key for row in connection.execute(select(table.c.id, table.c.key))}
 
 
+@_as_written
 def read_datasets(connection: Connection) -> list[DatasetRecord]:
     """Read all datasets, ordered by collection and name."""
     table = schema.datasets
@@ -87,16 +108,18 @@ def insert_datasets(connection: Connection, records: Iterable[DatasetRecord]) ->
     return len(new)
 
 
+@_as_written
 def read_models(connection: Connection) -> list[ModelRecord]:
     """Read all models, in the order of specs."""
     table = schema.models
     rows = connection.execute(
-        select(table.c.family, table.c.params, table.c.scaling, table.c.is_reference)
+        select(table.c.id, table.c.family, table.c.params, table.c.scaling, table.c.is_reference)
     )
-    records = (
-        ModelRecord(ModelSpec(family, json.loads(params), scaling), is_reference)
-        for family, params, scaling, is_reference in rows
-    )
+    records = []
+    for model, family, params, scaling, is_reference in rows:
+        records.append(ModelRecord(ModelSpec(family, json.loads(params), scaling), is_reference))
+        if records[-1].id != model:
+            raise ValueError(f"{model} has the hyperparameters of {records[-1].id}")
     return sorted(records, key=lambda record: record.spec)
 
 
@@ -174,12 +197,14 @@ def _to_rows(
     return rows
 
 
+@_as_written
 def read_evaluations(connection: Connection, dataset: int) -> list[Evaluation]:
     """Read one dataset's evaluations, ordered by model and trial."""
     found = _read(connection, dataset, schema.evaluations, Evaluation)
     return sorted(found, key=lambda item: (item.model, item.trial))
 
 
+@_as_written
 def read_cells(connection: Connection, dataset: int) -> list[Cell]:
     """Read one dataset's cells, ordered by model."""
     found = _read(connection, dataset, schema.cells, Cell)
@@ -194,6 +219,7 @@ def _read(connection: Connection, dataset: int, table: Table, kind: type[Record]
     return [kind(*row) for row in connection.execute(query)]
 
 
+@_as_written
 def read_metafeatures(connection: Connection, dataset: int) -> list[MetaFeatureRecord]:
     """Read one dataset's meta-features, ordered by schema and version."""
     names, vectors = schema.metafeature_schemas, schema.metafeatures
@@ -209,6 +235,7 @@ def read_metafeatures(connection: Connection, dataset: int) -> list[MetaFeatureR
     ]
 
 
+@_as_written
 def read_schemas(connection: Connection) -> dict[tuple[str, int], tuple[int, tuple[str, ...]]]:
     """Return the key and the features of every schema, by name and version."""
     table = schema.metafeature_schemas

@@ -30,7 +30,7 @@ APPLICATION_ID = 0x4D654F44
 """The number in a file's header that marks a store: ``MeOD``."""
 
 _OTHER_FILE = "name a store made with: metaod db init"
-_RESTORE = "restore a copy, or build it again"
+RESTORE = "restore a copy, or build it again"
 
 
 def memory_engine() -> Engine:
@@ -208,7 +208,7 @@ def _check_header(path: Path) -> None:
         raise BadFile(path, what, remedy=_OTHER_FILE)
     # SQLite itself notices missing pages, but not a last page that is cut off
     if path.stat().st_size % page and not path.with_name(path.name + "-journal").exists():
-        raise BadFile(path, "is damaged: its end is cut off", remedy=_RESTORE)
+        raise BadFile(path, "is damaged: its end is cut off", remedy=RESTORE)
 
 
 _MESSAGES = {
@@ -242,6 +242,6 @@ def explain(error: BaseException | None, where: str) -> UserError | None:
     # the last eight bits are the primary code, the others its variant
     primary = code & 0xFF
     if primary in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
-        return BadFile(where, f"is damaged: {error}", remedy=_RESTORE)
+        return BadFile(where, f"is damaged: {error}", remedy=RESTORE)
     what, remedy = _MESSAGES.get(code) or _MESSAGES.get(primary) or (None, None)
     return None if what is None else UserError(what, where=where, remedy=remedy)
