@@ -237,6 +237,11 @@ def test_amounts_of_equal_length_are_no_telephone_numbers():
     assert read(["1.234.567,89", "7.654.321,00"]).frame["v"].tolist() == [1234567.89, 7654321]
 
 
+def test_separators_of_records_around_a_number_are_blanks():
+    frame = read_table(pd.DataFrame({"a": ["\x1c1", "2\x1f", "3"]})).frame
+    assert frame["a"].tolist() == [1, 2, 3]
+
+
 def test_rounded_whole_numbers_are_told():
     assert read([f"${2**53 + 1}", "$5"]).warnings[0].code == "rounded-numbers"
 

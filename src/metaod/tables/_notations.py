@@ -60,7 +60,7 @@ class Plain:
                 if number is not None:
                     values[place], fits[place] = number, True
             if len(texts) and fits.all() and all(WHOLE.fullmatch(text.strip()) for text in texts):
-                whole = list(map(int, texts))
+                whole = [int(text.strip()) for text in texts]
                 if min(whole) >= -(2**63) and max(whole) < 2**63:
                     return np.array(whole, dtype=np.int64), fits
             return values, fits
