@@ -39,6 +39,7 @@ def test_signatures_have_the_declared_options(function, groups, others):
         ({"bad_values": "drop"}, "one of {'finding', 'missing', 'text', 'error'}"),
         ({"decimal": ";"}, "one of {'.', ','}"),
         ({"decimal": ",", "delimiter": ","}, "another character than the delimiter"),
+        ({"delimiter": [None]}, "one ASCII character that is no letter, digit, quote or line end"),
         ({"delimiter": "ab"}, "one ASCII character that is no letter, digit, quote or line end"),
         ({"na": [None]}, "a str, a number or an iterable of them"),
         ({"text": 3}, "a column's name or an iterable of names"),

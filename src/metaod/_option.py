@@ -122,7 +122,7 @@ class Option:
             convert = self.convert or (as_names if self.is_many else None)
             if convert is not None and (value is not None or self.is_many):
                 return convert(value)
-        except (LookupError, TypeError, ValueError):
+        except (AttributeError, LookupError, TypeError, ValueError):
             pass
         else:
             if self._is_legal(value):
