@@ -1,10 +1,12 @@
 """Files by their paths: what can be read or written, and files that are written whole."""
 
 import errno
+import glob
 import gzip
 import os
 import secrets
 import stat
+import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from os import PathLike, fsdecode
@@ -12,6 +14,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from metaod.errors import BadFile, UserError
+
+_YOUNG_SECONDS = 2.0  # in which a new file may not be locked yet
 
 
 def check_plain_file(path: "str | PathLike[str]", *, remedy: str = "name a file") -> None:
@@ -49,15 +53,21 @@ def writable_path(path: "str | PathLike[str]") -> Path:
 
 
 def replace_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Write to a new file and rename it: no half-written file is left; .gz is packed."""
+    """Write to a new file and rename it: no half-written file is left; .gz is packed.
+
+    What an earlier process left that was killed while it wrote this file is removed.
+    """
     fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}.new")
     try:
         with ExitStack() as stack:
+            _remove_leftovers(path)
             stream: Any = stack.enter_context(fresh.open("xb"))
+            _lock(stream)
             if path.suffix.lower() == ".gz":
                 packed = gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0)
                 stream = stack.enter_context(packed)
             write(stream)
+            os.utime(fresh)  # young until it is renamed, without a lock
         fresh.replace(path)
     except OSError as error:
         what = f"cannot be written ({error.strerror or error})"
@@ -66,3 +76,22 @@ def replace_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
         raise UserError(what, where=str(path), remedy=remedy) from error
     finally:
         fresh.unlink(missing_ok=True)
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove new files of this target whose writers have ended: they would hold a lock."""
+    for other in path.parent.glob(f"{glob.escape(path.name)}.{'[0-9a-f]' * 8}.new"):
+        with suppress(OSError), other.open("r+b") as file:
+            if time.time() - other.stat().st_mtime > _YOUNG_SECONDS and _lock(file):
+                other.unlink()
+
+
+def _lock(file: Any) -> bool:
+    """Lock a file until it is closed; False if another process has, or files cannot be locked."""
+    try:
+        import fcntl  # noqa: PLC0415 - not on Windows
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        return False
+    return True

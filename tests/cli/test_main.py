@@ -213,3 +213,31 @@ def test_a_signal_that_ends_the_process_removes_unfinished_files(capsys, monkeyp
     finally:
         signal.signal(signal.SIGTERM, before)
     assert not unfinished.exists()
+
+
+@pytest.mark.parametrize("module", ["metaod.cli.main", "typer", "metaod.cli.models"])
+def test_an_interruption_of_imports_shows_no_traceback(module):
+    code = (
+        "import sys\n"
+        "class Interrupting:\n"
+        "    def find_spec(self, name, *_):\n"
+        f"        if name == {module!r}: raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+        "sys.argv[1:] = ['models']\n"
+        "from metaod.__main__ import main\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "metaod: error: interrupted\n")
+
+
+@posix
+@pytest.mark.usefixtures("with_pipes")
+def test_a_named_pipe_without_a_writer_is_named():
+    with subprocess.Popen(
+        [sys.executable, "-m", "metaod", "inspect", "pipe.csv"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as reader:  # fmt: skip
+        assert "pipe.csv is a named pipe: waiting" in reader.stderr.readline()
+        Path("pipe.csv").write_bytes(Path("t.csv").read_bytes())  # and closed at once
+        assert "pipe.csv: 3 rows" in reader.communicate(timeout=120)[0]

@@ -155,3 +155,15 @@ def test_a_saved_pick_keeps_the_extremes_of_its_table(tmp_path):
     new = planted(made(1_000, 2), 4, 1, times=10**4)[:6]
     np.testing.assert_allclose(again.score_samples(new), model.score_samples(new))
     np.testing.assert_allclose(again.decision_scores_, model.decision_scores_)
+
+
+@pytest.mark.parametrize("place", [slice(3, 5), slice(None)], ids=["two", "all"])
+@pytest.mark.parametrize("largest", [1.7e308, 1e200, 5e-324])
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_the_largest_and_smallest_doubles_give_no_warnings(place, largest):
+    X = np.random.default_rng(0).uniform(-1, 1, (200, 5))
+    X[place, 2] *= largest
+    X[place, 1] = X[place, 2] / 10  # an exact relation
+    model = MetaOD(pick="committee").fit(pd.DataFrame(X, columns=list("abcde")))
+    assert np.isfinite(model.decision_scores_).all()
+    assert all(np.isfinite(reason.share) for row in model.explain_rows() for reason in row.reasons)

@@ -301,3 +301,10 @@ def test_times_are_utc(path, monkeypatch):
     written = path.read_text().splitlines()[1].split(",")[4]
     said = datetime.strptime(written, "%Y-%m-%dT%H:%M:%S%z")
     assert abs((datetime.now(UTC) - said).total_seconds()) < 60
+
+
+def test_a_file_that_is_too_large_for_marks_is_not_read(path):
+    with path.open("wb") as file:
+        file.truncate(2**40)  # sparse: reading it would fill the memory
+    with pytest.raises(BadFile, match=r"more than the .* of any marks file"):
+        read_marks(path, TABLE)

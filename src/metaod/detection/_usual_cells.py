@@ -84,13 +84,14 @@ class UsualCells:
             usual = usual[np.sort(drawn)]
         self._X = X[usual, :n_own]
         low, self._centre, high = np.percentile(self._X, (25, 50, 75), axis=0)
-        spread = np.where(high > low, (high - low) / 1.35, self._X.std(axis=0))
+        with np.errstate(over="ignore"):
+            spread = np.where(high > low, (high - low) / 1.35, self._X.std(axis=0))
         self._unit = np.where(spread > 0, spread, 1.0)
         self._Z = self._scaled(self._X)
 
     def _scaled(self, X: Matrix) -> Matrix:
         """Return columns in a common unit, in which far values are not much farther."""
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             scaled = np.nan_to_num((X - self._centre) / self._unit)
         return np.asarray(np.copysign(np.log1p(np.abs(scaled)), scaled))
 

@@ -27,6 +27,7 @@ _WITHDRAWN = "withdrawn"
 _WORDS = {answer: word for word, answer in ANSWERS.items()}
 _WHAT_IT_IS = "a marks file is a CSV with the columns row and answer"
 _MOST_DIGITS = 15
+_MOST_BYTES = 2**25  # of some 300,000 answers; reading takes eight times as much memory
 OTHER_FILE = Message("other-marks-file", "name another file with {set}", set=Setting("marks"))
 
 
@@ -92,6 +93,9 @@ class MarksFile:
         self._delimiter = ","
         self._found: dict[tuple[int | None, str, str], Mark] = {}
         try:
+            if (size := path.stat().st_size) > _MOST_BYTES:
+                what = f"holds {size:,} bytes, more than the {_MOST_BYTES:,} of any marks file"
+                raise BadFile(path, what, remedy=_WHAT_IT_IS)
             data = path.read_bytes()
         except FileNotFoundError:
             data = b""

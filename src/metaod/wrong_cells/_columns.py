@@ -20,6 +20,7 @@ _FEW = 32  # distinct numbers that are predicted as categories
 _MOST_CLASSES = 63  # rarer values are predicted as one
 _SKEW = 3.0  # of a positive column that is compared on logarithms
 _DAY = 86_400e9
+_LARGEST = 1e100  # sums and products of larger numbers overflow; findings show them as they are
 _LEAST = 1e-300
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # an odd number that spreads the bits of a hash
 
@@ -230,7 +231,8 @@ def _typed(series: "pd.Series[Any]") -> tuple[Kind, npt.NDArray[Any]]:
         return "number", series.dt.total_seconds().to_numpy(dtype=np.float64)
     if types.is_numeric_dtype(series.dtype):
         numbers = series.to_numpy(dtype=np.float64, na_value=np.nan)
-        return "number", np.where(np.isfinite(numbers), numbers + 0.0, np.nan)  # -0.0 becomes 0.0
+        finite = np.where(np.isfinite(numbers), numbers + 0.0, np.nan)  # -0.0 becomes 0.0
+        return "number", np.clip(finite, -_LARGEST, _LARGEST)
     texts = series.astype(object)
     return "text", texts.where(texts.isna(), texts.map(str)).to_numpy(dtype=object)
 

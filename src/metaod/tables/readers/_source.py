@@ -194,10 +194,10 @@ def _decompressed(source: Source, max_bytes: int) -> Source:
         gzip.GzipFile(fileobj=packed) as stream,
     ):
         packed.seek(-4, io.SEEK_END)  # where the size once unpacked is written
-        promised = int.from_bytes(packed.read(4), "little")
-        check_expansion(source.name, source.size, promised, "unpack it first")
+        promised = int.from_bytes(packed.read(4), "little")  # or anything, if it was cut short
         packed.seek(0)
-        data = _read_limited(stream.read, source.name, max_bytes, n_packed=source.size)
+        is_kept = promised <= max(_SMALL_BYTES, _MOST_EXPANSION * source.size)
+        data = _read_limited(stream.read, source.name, max_bytes, source.size, is_kept=is_kept)
     if not data:
         raise BadFile(source.name, "is empty once decompressed", remedy="check how it was written")
     suffix = path.with_suffix("").suffix.lower() if source.suffix else ""
@@ -205,14 +205,22 @@ def _decompressed(source: Source, max_bytes: int) -> Source:
 
 
 def _read_limited(
-    read: Callable[[int], bytes], name: str, max_bytes: int, *, n_packed: int | None = None
+    read: Callable[[int], bytes],
+    name: str,
+    max_bytes: int,
+    n_packed: int | None = None,
+    *,
+    is_kept: bool = True,
 ) -> bytes:
-    buffer = io.BytesIO()
+    """Read to the end, or to an error; without `is_kept` nothing but errors is expected."""
+    buffer, n_bytes = io.BytesIO(), 0
     while chunk := read(_CHUNK):
-        buffer.write(chunk)
-        check_bytes(name, "holds at least", buffer.tell(), max_bytes)
+        n_bytes += len(chunk)
+        check_bytes(name, "holds at least", n_bytes, max_bytes)
         if n_packed is not None:
-            check_expansion(name, n_packed, buffer.tell(), "unpack it first")
+            check_expansion(name, n_packed, n_bytes, "unpack it first")
+        if is_kept:
+            buffer.write(chunk)
     return buffer.getvalue()
 
 
