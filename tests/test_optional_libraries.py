@@ -10,7 +10,7 @@ from sample_files import FRAME, X, Y, mat73, xlsx
 
 BLOCK = """
 import sys
-names = "filelock h5py matplotlib mcp openpyxl pooch requests sqlalchemy starlette"
+names = "duckdb filelock h5py matplotlib mcp openpyxl pooch requests sqlalchemy starlette"
 for name in names.split():
     sys.modules[name] = None
 """

@@ -8,6 +8,7 @@ Errors and notes are data: a code, values and a place. The text comes last: a fr
 options that a message names, as ``na='x'`` in Python or ``--na x`` on the command line.
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -32,8 +33,22 @@ __all__ = [
     "UserError",
 ]
 
+HIDDEN = "***"
+
 DISTRIBUTION = "metaod-next"
 """The name that ``pip install`` takes, for messages."""
+
+
+def hide_password(text: str) -> str:
+    """Return an address, or a text with one, without its password.
+
+    Examples
+    --------
+    >>> hide_password("postgresql://me:secret@host/db?sslpassword=x&port=1")
+    'postgresql://me:***@host/db?sslpassword=***&port=1'
+    """
+    text = re.sub(r"(://[^:/?@]*:).*@", rf"\1{HIDDEN}@", text, flags=re.DOTALL)
+    return re.sub(r"(?i)(password=)[^&]*", rf"\1{HIDDEN}", text)
 
 
 def counted(number: int, thing: str) -> str:
@@ -237,7 +252,7 @@ class BadFile(UserError):
         remedy: str | Message | None = None,
         code: str | None = None,
     ) -> None:
-        self.path = str(path)
+        self.path = hide_password(str(path))
         self.line = line
         self.column = column
         where = self.path

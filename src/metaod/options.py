@@ -239,6 +239,14 @@ class Reading(Options):
         details="By default ``X`` or the only matrix of numbers.",
         metavar="NAME",
     )
+    query: str | None = option(
+        None,
+        "Rows of a database: a query in SQL, or the name of a table.",
+        details="By default the only table.",
+        metavar="SQL",
+        label="Query in SQL, or a table of a database",
+        choices={None: "the only table"},
+    )
     shown_as: str | None = option(
         None,
         "What messages call the file, if not by its path.",

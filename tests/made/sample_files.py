@@ -2,11 +2,17 @@
 
 import gzip
 import io
+import sqlite3
 import zipfile
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import duckdb
 import h5py
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import scipy.io
 import scipy.sparse
 
@@ -92,6 +98,22 @@ def jsonl(frame):
     return frame.to_json(orient="records", lines=True, date_format="iso").encode()
 
 
+def sqlite(**frames):
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for name, frame in frames.items():
+            frame.to_sql(name, connection, index=False)
+        return connection.serialize()
+
+
+def duckdb_file(frame):
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "t.duckdb"
+        with duckdb.connect(str(path)) as connection:
+            connection.register("given", pa.Table.from_pandas(frame))
+            connection.execute("CREATE TABLE t AS SELECT * FROM given")
+        return path.read_bytes()
+
+
 NESTED = b"""{"made": "2020-01-01", "data": {"rows": [
 {"a": 1.5, "b": {"c": "x", "d": [1, {"e": null}]}, "y": 0},
 {"a": null, "b": {"c": "\\u00fc", "d": []}, "y": 1}]}}"""
@@ -110,6 +132,8 @@ SAMPLES = {
     ),
     "json": (".json", NESTED),
     "json lines": (".jsonl", jsonl(FRAME)),
+    "sqlite": (".sqlite", sqlite(t=FRAME)),
+    "duckdb": (".duckdb", duckdb_file(FRAME)),
     "arff": (".arff", ARFF),
     "mat 4": (".mat", mat("4", X=X, y=Y)),
     "mat 4 sparse": (".mat", mat("4", X=scipy.sparse.csc_array(X * (X > 0)), y=Y)),

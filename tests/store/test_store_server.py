@@ -18,12 +18,11 @@ from made_postgres import PASSWORD
 from made_store import HBOS, IFOREST, content, dataset, fingerprint, new_store, ok
 
 from metaod.cli.main import main
-from metaod.errors import BadParameter, UserError
+from metaod.errors import BadParameter, UserError, hide_password
 from metaod.store import BuildOptions, MetaFeatureRecord, Store, export_parquet
 from metaod.store import _schema as schema
 from metaod.store import _server as server
 from metaod.store._database import StoreLocation
-from metaod.store._server import hide_password
 
 TINY = BuildOptions(detectors=("HBOS",), references=False, schemas=())
 

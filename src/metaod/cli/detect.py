@@ -16,7 +16,7 @@ from metaod.cli.options import (
 from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import console, print_json, visible
 from metaod.cli.targets import Target, targets_of
-from metaod.errors import BadParameter, UserError, counted
+from metaod.errors import BadParameter, UserError, counted, hide_password
 from metaod.options import (
     Columns,
     Fitting,
@@ -173,7 +173,11 @@ def detect(
         if asked.save is not None:
             found.model.save(asked.save, reading=reading.given())
         # files first: the reader of the screen may stop reading (`| head`)
-        about = {"file": file or "--example", "apply": asked.apply, "marks": asked.marks}
+        about = {
+            "file": hide_password(file or "--example"),
+            "apply": asked.apply,
+            "marks": asked.marks,
+        }
         written = _write(found, own, asked, writing, corrections, {**reading.given(), **about})
         if asked.json:
             with ProgressLine() as line:

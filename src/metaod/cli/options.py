@@ -18,7 +18,9 @@ from metaod.options import Columns, Option, Options, Picking, Reading, command_w
 if TYPE_CHECKING:
     from metaod.tables import Table
 
-_FORMATS = "CSV, TSV, Parquet, ARFF, MAT, NPY, NPZ, XLSX, JSON; - is stdin."
+_FORMATS = (
+    "CSV, Parquet, XLSX, JSON, SQLite, DuckDB, ARFF, MAT, NPY, NPZ; a database URL; - is stdin."
+)
 File = Annotated[str | None, typer.Argument(help=f"Table: {_FORMATS}")]
 Files = Annotated[list[str] | None, typer.Argument(help=f"Tables: {_FORMATS}", metavar="FILE")]
 Example = Annotated[bool, typer.Option("--example", help="Use the bundled example.")]

@@ -10,7 +10,7 @@ from metaod.cli.options import Example, File, open_table, with_options
 from metaod.cli.progress import ProgressLine
 from metaod.cli.review_session import ask_rows
 from metaod.cli.screen import console, grid, print_notes, size_of, visible
-from metaod.errors import UserError, counted
+from metaod.errors import UserError, counted, hide_password
 from metaod.options import Columns, Options, Picking, Reading, option
 
 if TYPE_CHECKING:
@@ -114,6 +114,9 @@ def _refuse_together(file: str | None, asked: Asked, *, plays: bool) -> None:
     if not plays and file == "-":
         what = "answers come from stdin, so the table cannot"
         raise UserError(what, where=_COMMAND, remedy="name a file")
+    if not plays and asked.marks is None and "://" in str(file):
+        what = "the answers to rows of a database need a file"
+        raise UserError(what, where=_COMMAND, remedy="name one with --marks FILE")
     if not plays and (sys.stdin is None or sys.stdin.closed):
         what = "standard input is closed, and answers come from it"
         raise UserError(what, where=_COMMAND, remedy="use a terminal, or pipe the answers")
@@ -144,7 +147,10 @@ def _print_end(
     earlier = f"; {len(marks)} in all" if len(marks) > len(given) else ""
     out.print(f"\nanswered {counted(len(given), 'row')} ({counts}){earlier}", style="bold")
     if marks:
-        names = [table if table == "--example" else shlex.quote(table), shlex.quote(str(path))]
+        names = [
+            table if table == "--example" else shlex.quote(hide_password(table)),
+            shlex.quote(str(path)),
+        ]
         out.print(
             f"next: metaod detect {visible(names[0])} --marks {visible(names[1])}", soft_wrap=True
         )

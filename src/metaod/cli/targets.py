@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path, PurePath
 from typing import Any, Literal
 
-from metaod.errors import BadParameter, UserError
+from metaod.errors import BadParameter, UserError, hide_password
 
 Target = Path | Literal["-"] | None  # a file, standard output, or nowhere
 
@@ -64,7 +64,7 @@ def _paths(
         remedy = f"make it first, or end its name with a slash: {option} {place.with_suffix('')}/"
         raise UserError(what, where=str(place), remedy=remedy)
     own = {None: "example.csv", "-": "stdin.csv"}
-    names = [name_of(own.get(name) or str(name)) for name in named]
+    names = [name_of(hide_password(own.get(name) or str(name))) for name in named]
     for name in names:
         if names.count(name) > 1:
             what = f"two tables would both be written to {name}"

@@ -10,7 +10,7 @@ from typing import Literal, Self, TypeVar
 from sqlalchemy import URL, Connection, Engine, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
-from metaod.errors import BadParameter, UserError
+from metaod.errors import BadParameter, UserError, hide_password
 from metaod.store import _schema as schema
 from metaod.store import _server as server
 from metaod.store import _sqlite as sqlite
@@ -99,7 +99,7 @@ class StoreLocation:
 
 
 def _bad_address(legal: str, address: str) -> BadParameter:
-    return BadParameter("Store", "url_or_path", legal, server.hide_password(address))
+    return BadParameter("Store", "url_or_path", legal, hide_password(address))
 
 
 class Database:

@@ -14,13 +14,12 @@ from typing import TypeVar
 from sqlalchemy import URL, Connection, Engine, Function, create_engine, func, select
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, ProgrammingError
 
-from metaod.errors import MissingExtra, UserError
+from metaod.errors import HIDDEN, MissingExtra, UserError, hide_password
 
 Result = TypeVar("Result")
 
 _DRIVER = "postgresql+psycopg"
 _NAMES = {"postgres", "postgresql", _DRIVER}
-_HIDDEN = "***"
 
 _TRANSACTION = 0x4D654F44  # the class of the advisory locks of transactions: "MeOD"
 
@@ -30,18 +29,6 @@ WAITS = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 30.0, 30.0)
 
 class Interrupted(UserError):
     """A transaction that was not finished and may be repeated: the connection or a lock failed."""
-
-
-def hide_password(text: str) -> str:
-    """Return an address, or a text with one, without its password.
-
-    Examples
-    --------
-    >>> hide_password("postgresql://me:secret@host/db?sslpassword=x&port=1")
-    'postgresql://me:***@host/db?sslpassword=***&port=1'
-    """
-    text = re.sub(r"(://[^:/?@]*:).*@", rf"\1{_HIDDEN}@", text, flags=re.DOTALL)
-    return re.sub(r"(?i)(password=)[^&]*", rf"\1{_HIDDEN}", text)
 
 
 def server_url(url: URL) -> URL | None:
@@ -176,5 +163,5 @@ def _first_line(error: DBAPIError, url: URL) -> str:
     # neither libpq nor the server shows a password; other drivers may
     secrets = [url.password, *(v for name, v in url.query.items() if "password" in name.lower())]
     for secret in filter(None, secrets):
-        line = re.sub(rf"(?<!\w){re.escape(str(secret))}(?!\w)", _HIDDEN, line)
+        line = re.sub(rf"(?<!\w){re.escape(str(secret))}(?!\w)", HIDDEN, line)
     return hide_password(line)

@@ -127,6 +127,20 @@ READERS: list[Reader] = [
         "metaod.tables.readers.excel",
         frozenset({"decimal", "header", "sheet", "skip_rows", "skip_footer"}),
     ),
+    Reader(
+        "SQLite",
+        (".sqlite", ".sqlite3", ".db", ".db3", ".gpkg"),
+        begins_with(b"SQLite format 3\0"),
+        "metaod.tables.readers.databases",
+        frozenset({"query"}),
+    ),
+    Reader(
+        "DuckDB",
+        (".duckdb", ".ddb", ".db"),
+        lambda _, head: head[8:12] == b"DUCK",
+        "metaod.tables.readers.databases",
+        frozenset({"query"}),
+    ),
     Reader("ARFF", (".arff",), _is_arff, "metaod.tables.readers.arff", frozenset({"encoding"})),
     Reader(
         "JSON",
@@ -196,12 +210,22 @@ _BINARY = _Unsupported(
 )
 
 
+_DATABASE = Reader(
+    "a database",
+    (),
+    lambda *_: False,
+    "metaod.tables.readers.databases",
+    frozenset({"query"}),
+)
+
 READ_ENDINGS = frozenset(ending for reader in READERS for ending in reader.endings)
 """Endings of the files that can be read; any of them may be followed by .gz."""
 
 
 def choose_reader(source: Source) -> Reader:
     """Choose the reader of a file; refuse a file that is not what its name says."""
+    if source.url is not None:
+        return _DATABASE
     head = source.head(2**16)  # comments at the top of ARFF files are long
     kinds: tuple[FileKind, ...] = (*_UNSUPPORTED, *READERS, _ZIP, _BINARY)
     found = next(kind for kind in kinds if kind.recognise(source, head))

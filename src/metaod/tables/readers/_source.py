@@ -4,19 +4,20 @@ import codecs
 import gzip
 import io
 import os
+import re
 import stat
 import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from os import PathLike, fsdecode
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO
 
 from metaod._files import refuse_special
-from metaod.errors import BadFile, Message, Setting, UserError
+from metaod.errors import BadFile, Message, Setting, UserError, hide_password
 
 DEFLATE_RATIO = 1032  # deflate cannot shrink data to less than one part in this many
 
@@ -25,6 +26,10 @@ CELL_BYTES = 32
 
 # what is packed more densely than real tables is refused, unless it is small once unpacked
 _MOST_EXPANSION, _SMALL_BYTES = 250, 2**27
+
+# an address of a database; a file of the web has to be downloaded, and SQLite's are files
+_DATABASE = re.compile(r"(?!https?:|ftps?:|s3:|gs:|file:)[a-z]\w*(\+\w+)?://")
+_FILE_URL = re.compile(r"\A(sqlite|duckdb):///")
 
 _MOST_COLUMNS = 100_000
 _STDIN = "<stdin>"
@@ -47,6 +52,7 @@ class Source:
     data: bytes = b""  # if path is None: from a pipe, or decompressed
     encoding: str | None = None  # of data from a text stream
     packed: Path | None = None  # the gzip file that data was, or is to be, decompressed from
+    url: str | None = field(default=None, repr=False)  # of a database; its name has no password
     recoded: str | None = None  # the encoding of the file, if opening it converts it to UTF-8
 
     def open(self) -> BinaryIO:
@@ -95,9 +101,11 @@ class Source:
 
 def open_path(path: "str | PathLike[Any]", max_bytes: int, shown_as: str | None = None) -> Source:
     """Open a file, or standard input if the path is ``'-'``; messages call it `shown_as`."""
-    place = fsdecode(path)
+    place = _FILE_URL.sub("", fsdecode(path), count=1) if isinstance(path, str) else fsdecode(path)
     if place == "-":
         return open_stream(_standard_input(), max_bytes, name=_STDIN)
+    if isinstance(path, str) and _DATABASE.match(place):
+        return Source(hide_password(shown_as or place), url=place)
     if not place:
         raise BadFile("''", "the path is empty", remedy="name a file, or '-' for a pipe")
     with suppress(RuntimeError):  # no home folder is known: ~ is part of the name
