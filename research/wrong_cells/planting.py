@@ -111,11 +111,17 @@ def plant(
 
 
 def plant_any(
-    frame: pd.DataFrame, rng: np.random.Generator | int, kinds: Collection[str] | None = None
+    frame: pd.DataFrame,
+    rng: np.random.Generator | int,
+    kinds: Collection[str] | None = None,
+    mode: str | None = None,
 ) -> Planted:
-    """Plant errors in a drawn mode and amount: .1 to 10 % of the rows, 5 to 20 % of a column."""
+    """Plant errors in a drawn amount, .1 to 10 % of the rows or 5 to 20 % of a column.
+
+    The mode is drawn too if none is given.
+    """
     rng = np.random.default_rng(rng)
-    mode = str(rng.choice(MODES, p=(0.7, 0.15, 0.15)))
+    mode = mode or str(rng.choice(MODES, p=(0.7, 0.15, 0.15)))
     low, high = (0.05, 0.2) if mode == "systematic" else (0.001, 0.1)
     return plant(
         frame, kinds, float(np.exp(rng.uniform(np.log(low), np.log(high)))), rng, mode=mode

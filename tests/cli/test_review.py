@@ -26,6 +26,7 @@ from metaod.detection import Reason
 from metaod.errors import UserError
 from metaod.review import TableMarks
 from metaod.tables import read_table
+from metaod.wrong_cells import Pattern
 
 QUESTION = "outlier? y yes, n no, ? unsure, b back, q quit: "
 
@@ -111,6 +112,19 @@ def test_reasons_come_first_and_in_their_order(call, table, monkeypatch):
     assert out[start + 1].endswith("usually 4 to 5 with zone=north")
     out = call("ynn\n", table, "--batch", 3)
     assert "(usually 4 to 5 with zone=north)" in out
+
+
+def test_one_answer_is_for_a_whole_pattern(call, table, marks, monkeypatch):
+    pattern = Pattern((0, 7, 4), ("price",), "price high", where="with zone 'Mars'")
+    monkeypatch.setattr(MadeModel, "patterns", (pattern,))
+    out = call("p\nb\np\ny\nb\np\nn\n", table)
+    assert "like others: 3 rows with zone 'Mars': price high\n" in out
+    listed = out.split("\n3 rows ")[1].splitlines()
+    assert [line.split()[0] for line in listed[1:4]] == ["1", "5", "8"]
+    assert "took back the answer for row 1, 5, 8" in " ".join(out.split())
+    assert answers_in(marks) == [(1, "no"), (5, "no"), (8, "no")]
+    out = call("p\n", table, code=2)  # row 2 is in no pattern
+    assert "'p' is not an answer" in out
 
 
 def test_the_strategy_reaches_the_review(call, table, labelled):

@@ -10,7 +10,7 @@ NAMES = ("row", "column", "value", "expected", "kind", "why", "suggestion", "sco
 
 def made_findings(n_rows, *cells):
     """Return findings; each cell is given as the values of NAMES, the most certain first."""
-    frame = pd.DataFrame(list(cells), columns=NAMES)
+    frame = pd.DataFrame(list(cells), columns=NAMES).assign(together=False)
     scores = np.zeros(n_rows)
     np.maximum.at(scores, frame["row"].to_numpy(dtype=np.intp), frame["score"].to_numpy())
     return WrongCells(frame, scores)

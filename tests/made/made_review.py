@@ -18,6 +18,7 @@ class MadeModel:
     """Stands for a fitted estimator; tests set the reasons of rows."""
 
     reasons = {}  # noqa: RUF012 - by row
+    patterns = ()
     asked_for = []  # noqa: RUF012 - the strategies of reviews
 
     def __init__(self, table, options):
@@ -73,7 +74,11 @@ class MadeReview:
 def made_result(table, options):
     model = MadeModel(table, options)
     return SimpleNamespace(
-        model=model, table=table, record=model.record, explain=model.explain_rows
+        model=model,
+        table=table,
+        record=model.record,
+        explain=model.explain_rows,
+        patterns=lambda: model.patterns,
     )
 
 

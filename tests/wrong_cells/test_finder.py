@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metaod.tables import read_table
-from metaod.wrong_cells import CONFIDENT, WrongCellFinder, find_wrong_cells
+from metaod.wrong_cells import CONFIDENT, WrongCellFinder, find_patterns, find_wrong_cells
 
 N_ROWS = 500
 PLANTED = {
@@ -113,9 +113,9 @@ def test_an_infinite_number_is_no_number(clean):
     assert (cell.kind, cell.expected) == ("type", "a number")
 
 
-def test_the_code_for_missing_is_one_group(found):
-    [group] = [own for own in found.groups() if own.kind == "code"]
-    assert sorted(own.row for own in group.findings) == [70, 71]
+def test_the_code_for_missing_is_one_pattern(found):
+    [pattern] = [own for own in find_patterns(found.findings()) if own.kind == "code"]
+    assert sorted(own.row for own in pattern.findings) == [70, 71]
 
 
 def test_row_scores_follow_the_cells(found):

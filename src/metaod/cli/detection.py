@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from rich.table import Table as Grid
 
     from metaod.detection import Compared, Detection
-    from metaod.wrong_cells import Finding
 
 MEASURES = ("AP", "ROC AUC", "P at n")
 """Headings of the measures of a comparison."""
@@ -61,6 +60,10 @@ def print_detection(
     out.print(_about_rule(found))
     if found.compared:
         out.print(comparison_grid(found.compared))
+    if top and (patterns := found.row_patterns()):
+        rows = ((_row_numbers(own.rows), visible(own.sentence())) for own in patterns[:top])
+        listing = grid("row", "unusual rows that are alike", right=("row",), rows=rows)
+        out.print(listing, width=out.width if out.is_terminal else _SCREEN)
     if top:
         out.print(_top_rows(found, top, out.width if out.is_terminal else _SCREEN))
     hidden = n_flagged - top
@@ -96,7 +99,7 @@ def _print_findings(out: "Console", found: "Detection", most: int, hint: str) ->
     """Print what is probably wrong: a line for each group of like findings."""
     if found.wrong is None:
         return
-    groups = found.wrong.groups()
+    groups = found.cell_patterns
     if not groups:
         out.print("probably wrong: no cell", style="bold")
         return
@@ -107,20 +110,18 @@ def _print_findings(out: "Console", found: "Detection", most: int, hint: str) ->
         return
     listing = grid("row", "what is probably wrong", "certainty", right=("row",))
     for own in groups[:most]:
-        listing.add_row(
-            _row_numbers(own.findings), visible(own.sentence()), own.findings[0].certainty
-        )
+        listing.add_row(_row_numbers(own.rows), visible(own.sentence()), own.certainty)
     out.print(listing, width=out.width if out.is_terminal else _SCREEN)
     if len(groups) > most:
         n_more = sum(len(own.findings) for own in groups[most:])
         out.print(f"... and {counted(n_more, 'more cell')}{hint}")
 
 
-def _row_numbers(findings: "Sequence[Finding]") -> str:
+def _row_numbers(rows: Sequence[int]) -> str:
     """Name the first rows, counted from 1."""
-    text = str(findings[0].row + 1)
-    for own in findings[1:]:
-        longer = f"{text}, {own.row + 1}"
+    text = str(rows[0] + 1)
+    for row in rows[1:]:
+        longer = f"{text}, {row + 1}"
         if len(longer) > _ROW_NUMBERS:
             return f"{text}, ..."
         text = longer

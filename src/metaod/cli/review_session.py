@@ -23,12 +23,15 @@ if TYPE_CHECKING:
 
     from metaod.detection import ReviewSession
 
+_MOST_LISTED = 20  # rows of a pattern
 Answers = dict[int, bool | None]  # by row, counted from 0
 
 _WORDS: dict[str, bool | None] = {"y": True, "yes": True, "n": False, "no": False, "?": None}
 _WORDS["unsure"] = None
 _BACK, _QUIT, _NONE = ("b", "back"), ("q", "quit"), "none"
+_PATTERN = ("p", "pattern")
 _ASK_ONE = "outlier? y yes, n no, ? unsure, b back, q quit: "
+_ASK_PATTERN = "are all {} rows outliers? y yes, n no, ? unsure, b back to the row: "
 _ASK_MANY = "{} answers (y n ?), outliers' row numbers, or none; b, q: "
 
 
@@ -41,13 +44,24 @@ def ask_rows(out: "Console", session: "ReviewSession", batch: int) -> None:
     reader = _Reader(out, is_keys=batch == 1)
     with ProgressLine("beginning the review"):
         rows = session.ask(batch)
+        _ = session.patterns if batch == 1 else ()
     while rows:
+        alike: list[int] = []
         if batch == 1:
             n_lines = shutil.get_terminal_size().lines - 2  # below: the question, and the next row
             screen.show_row(rows[0], _count(session), n_lines)
+            alike = _show_pattern(out, session, rows[0])
         else:
             screen.show_list(rows, _count(session))
-        answers = reader.read(rows)
+        answers = reader.read(rows, words=_PATTERN if alike else ())
+        if isinstance(answers, str):
+            screen.show_list(alike[:_MOST_LISTED], _count(session))
+            given = reader.read(alike[:1], _ASK_PATTERN.format(len(alike)))
+            if given == {}:
+                continue
+            answers = None
+            if isinstance(given, dict):
+                answers = dict.fromkeys(alike, given[alike[0]])
         if answers is None:
             return
         if answers:
@@ -60,8 +74,19 @@ def ask_rows(out: "Console", session: "ReviewSession", batch: int) -> None:
             out.print(f"took back the answer for row {taken}; answer it again to keep it")
         else:
             out.print("there is no earlier answer")
-        rows = earlier or rows
+        rows = earlier[:batch] or rows
     out.print("every row is answered")
+
+
+def _show_pattern(out: "Console", session: "ReviewSession", row: int) -> list[int]:
+    """Name the pattern of a row, and return its rows without an answer if there are others."""
+    found = next((own for own in session.patterns if row in own.rows), None)
+    alike = [] if found is None else sorted(session.left_of(found))
+    if found is None or alike in ([], [row]):
+        return []
+    out.print(f"like others: {visible(found.sentence())}")
+    out.print(f"p lists the {len(alike)} rows, to answer for all at once")
+    return alike
 
 
 def _count(session: "ReviewSession") -> str:
@@ -83,9 +108,11 @@ class _Reader:
         self._is_keys = is_keys and self._is_terminal
         self._n_lines = 0
 
-    def read(self, rows: Sequence[int]) -> Answers | None:
-        """Return the answers by row; none of them to go back, None to quit."""
-        prompt = _ASK_ONE if len(rows) == 1 else _ASK_MANY.format(len(rows))
+    def read(
+        self, rows: Sequence[int], prompt: str = "", words: Sequence[str] = ()
+    ) -> Answers | str | None:
+        """Return the answers by row or one of the words; no answers to go back, None to quit."""
+        prompt = prompt or (_ASK_ONE if len(rows) == 1 else _ASK_MANY.format(len(rows)))
         while True:
             with _keys() if self._is_keys else _lines() as read:
                 self._out.print(prompt, end="")
@@ -97,6 +124,8 @@ class _Reader:
                 return None
             if line.lower() in _BACK:
                 return {}
+            if line.lower() in words:
+                return line
             try:
                 return read_answers(line, rows)
             except UserError as error:

@@ -28,6 +28,7 @@ from metaod.options import Names, Pick, Picking
 from metaod.review import ReviewLoop, UsedMarks, read_marks
 from metaod.selection import OnProgress, Selection, Tracker, make_selection, table_notes
 from metaod.tables import Drift, Preparation, Roles, Table, is_file
+from metaod.wrong_cells import Pattern
 
 if TYPE_CHECKING:
     from metaod.artifacts import Artifact
@@ -316,6 +317,25 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
             own = self._training_table("explain_rows", "give the rows themselves, as a table")
             table = own.take(places)
         return explain(self.preparation_, self.fitted_, table, places, top, Tracker(progress))
+
+    def patterns(self) -> list[Pattern]:
+        """Return what rows of the training table have in common that are wrong or unusual.
+
+        Patterns of wrong cells come first, those that hold most errors before others; then those of
+        flagged rows without wrong cells, of which the 100 most outlying are explained. Each has its
+        ``rows``, from 0, a ``sentence()``, and ``to_dict()``.
+
+        Examples
+        --------
+        >>> import metaod
+        >>> frame = metaod.load_example().frame
+        >>> frame.loc[[7, 70, 300], "pressure_bar"] *= 1000
+        >>> print(MetaOD().fit(frame).patterns()[0].sentence())
+        3 rows: pressure_bar × 1000
+        """
+        check_is_fitted(self)
+        remedy = "use 'metaod detect FILE --apply PICK' for new rows"
+        return list(Detection.of(self, self._training_table("patterns", remedy)).patterns())
 
     def report(self, path: "str | PathLike[str] | None" = None) -> str:
         """Describe the result in one HTML file, which needs nothing else.

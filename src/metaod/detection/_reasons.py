@@ -59,6 +59,9 @@ class Reason:
     is_odd : bool, default=True
         Whether few rows have such a value: of all rows, or of similar ones. The value of another
         column is common by itself, and unusual in combination with the other cells.
+    side : str
+        Whether the value is "high" or "low" beside those of similar rows, or "missing"; empty of
+        a category.
     """
 
     column: str
@@ -67,6 +70,7 @@ class Reason:
     usual: str
     together: tuple[str, ...] = ()
     is_odd: bool = True
+    side: str = ""
 
     @property
     def value_text(self) -> str:
@@ -328,7 +332,8 @@ class Explainer:
                     usual += " in similar rows"
             is_odd = cell.is_unusual or place in in_context
             share = float(shares[place])
-            reasons.append(Reason(cell.name, cell.value, share, usual, together, is_odd))
+            side = changed.side(read, row, place)
+            reasons.append(Reason(cell.name, cell.value, share, usual, together, is_odd, side))
         return tuple(reasons)
 
     def _cell(self, read: ReadRows, row: int, place: int) -> RowCell:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from metaod.detection._cells import flagged
 from metaod.detection._formats import json_rows, json_value
+from metaod.detection._patterns import cell_patterns, row_patterns
 from metaod.detection._reasons import RowReasons
 from metaod.detection._threshold import RULES, Rule, clear_gap
 from metaod.errors import Message, worded
@@ -18,7 +19,7 @@ from metaod.report import sketch_scores
 from metaod.review import UsedMarks
 from metaod.selection import OnProgress, Selection, Tracker, table_notes
 from metaod.tables import PreparationRecord, PreparedTable, Table, TableStream
-from metaod.wrong_cells import Finding, WrongCells
+from metaod.wrong_cells import Finding, Pattern, WrongCells
 
 if TYPE_CHECKING:
     from metaod.detection._comparison import Compared
@@ -254,6 +255,20 @@ class Detection:
         """Return what is probably wrong in a row, the most certain first."""
         return () if self.wrong is None else self.wrong.by_row.get(place, ())
 
+    @cached_property
+    def cell_patterns(self) -> tuple[Pattern, ...]:
+        """Patterns of wrong cells and single ones, those that hold most errors first."""
+        return cell_patterns(self)
+
+    def row_patterns(self, *, progress: OnProgress | None = None) -> tuple[Pattern, ...]:
+        """Return patterns of the most unusual rows without wrong cells, which are explained."""
+        return row_patterns(self, progress=progress)
+
+    def patterns(self, *, progress: OnProgress | None = None) -> tuple[Pattern, ...]:
+        """Return patterns of two rows or more: of wrong cells, then of unusual rows."""
+        of_cells = (own for own in self.cell_patterns if len(own.rows) > 1)
+        return (*of_cells, *self.row_patterns(progress=progress))
+
     def explain(
         self, places: "Sequence[int] | Places", *, progress: OnProgress | None = None
     ) -> list[RowReasons]:
@@ -304,7 +319,9 @@ class Detection:
     def to_dict(self, *, progress: OnProgress | None = None) -> dict[str, Any]:
         """Convert to plain data: the pick, what to expect, and the flagged rows."""
         most = self.n_flagged if self.stream is None else min(self.n_flagged, _MOST_LISTED)
-        return {**self.outline(), "flagged": self.row_documents(self.top(most), progress=progress)}
+        rows = self.row_documents(self.top(most), progress=progress)
+        patterns = [own.to_dict() for own in self.patterns()]
+        return {**self.outline(), "patterns": patterns, "flagged": rows}
 
     def outline(self) -> dict[str, Any]:
         """Describe the result as plain data, without its rows."""

@@ -7,10 +7,11 @@ from typing import Any
 
 from metaod.detection._cells_file import suggested
 from metaod.detection._estimator import Review
+from metaod.detection._patterns import cell_patterns
 from metaod.detection._result import Detection
 from metaod.errors import UserError
 from metaod.review import TableMarks
-from metaod.wrong_cells import Finding
+from metaod.wrong_cells import Finding, Pattern
 
 Answers = dict[int, bool | None]  # by row, counted from 0
 Cell = tuple[int, str]  # row, counted from 0, and column
@@ -99,11 +100,19 @@ class ReviewSession:
         self.cell_answers += [CellAnswer(**own) for own in answers]
         self._found = None
 
+    @cached_property
+    def patterns(self) -> tuple[Pattern, ...]:
+        """What rows have in common that are wrong or unusual, without answers."""
+        return self.first.patterns()
+
+    def left_of(self, pattern: Pattern) -> list[int]:
+        """Return the rows of a pattern that have no answer yet."""
+        return [row for row in pattern.rows if row not in self.answers]
+
     def alike(self, finding: Finding) -> tuple[Finding, ...]:
-        """Return the findings of a finding's group that are not answered yet, itself included."""
-        wrong, others = self.found.wrong, self.judged.keys() - {(finding.row, finding.column)}
-        groups = () if wrong is None else wrong.groups(without=others)
-        return next(own.findings for own in groups if finding in own.findings)
+        """Return the findings of a finding's pattern that are not answered yet, itself included."""
+        patterns = cell_patterns(self.found, self.judged.keys() - {(finding.row, finding.column)})
+        return next(own.findings for own in patterns if finding in own.findings)
 
     def judge(
         self, findings: Iterable[Finding], is_wrong: bool, correction: str | None = None

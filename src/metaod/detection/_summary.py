@@ -1,7 +1,7 @@
 """A result as plain data, which a report shows, and the report itself."""
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +11,14 @@ import pandas as pd
 from metaod._files import replace_file
 from metaod.detection._advice import next_steps, recipe_of
 from metaod.detection._cells_file import suggested
+from metaod.detection._patterns import cell_patterns
 from metaod.detection._reasons import RowReasons
 from metaod.detection._result import Detection
 from metaod.errors import Message, UserError, counted, worded
 from metaod.report import map_table, render, shown
 from metaod.selection import OnProgress, Selection, family_names
 from metaod.tables import ColumnRecord, cell_text
-from metaod.wrong_cells import Finding, FindingGroup
+from metaod.wrong_cells import Finding, Pattern
 
 _MOST_COLUMNS = 100
 _MOST_NOTES = 30
@@ -181,7 +182,7 @@ def _texts(texts: Iterable[str | Message]) -> list[str]:
 
 def describe_findings(
     found: Detection,
-    answered: Container[tuple[int, str]] = (),
+    answered: Collection[tuple[int, str]] = (),
     groups: slice = slice(_MOST_GROUPS),
 ) -> dict[str, Any] | None:
     """Collect what is probably wrong as plain data: groups, and the first cells of each.
@@ -190,14 +191,14 @@ def describe_findings(
     ----------
     found : Detection
         The result.
-    answered : container of (int, str)
+    answered : collection of (int, str)
         Rows, counted from 0, and columns of cells that are left out of the groups.
     groups : slice, optional
         Which groups to describe.
     """
     if found.wrong is None:
         return None
-    every = found.wrong.groups(without=answered)
+    every = cell_patterns(found, answered) if answered else found.cell_patterns
     kept = every[groups]
     rows = sorted({own.row for each in kept for own in each.findings[:_MOST_CELLS]})
     named = found.rows(np.array(rows, dtype=np.intp)).frame[[*found.record.naming]]
@@ -211,13 +212,14 @@ def describe_findings(
     }
 
 
-def _group(own: FindingGroup, names: Mapping[int, list[str]], decimal: str) -> dict[str, Any]:
+def _group(own: Pattern, names: Mapping[int, list[str]], decimal: str) -> dict[str, Any]:
     findings = own.findings[:_MOST_CELLS]
     cells = [{**describe_finding(each, decimal), "names": names[each.row]} for each in findings]
     return {
         "kind": own.kind,
         "sentence": shown(own.sentence(), _LONGEST_NOTE),
         "is_same": len(cells) > 1 and len({each["value"] for each in cells}) == 1,
+        "certainty": own.certainty,
         "n_cells": len(own.findings),
         "n_columns": len(own.columns),
         "cells": cells,

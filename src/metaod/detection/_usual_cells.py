@@ -59,6 +59,15 @@ class ChangedRows:
         low, high = np.quantile(self.nearby[row, place], (0.05, 0.95))
         return not low <= read.X[row, read.starts[place]] <= high
 
+    def side(self, read: ReadRows, row: int, place: int) -> str:
+        """Say whether a number is high or low beside similar rows, or missing; else nothing."""
+        if read.gaps[row, place]:
+            return "missing"
+        if (row, place) not in self.nearby:
+            return ""
+        middle = np.median(self.nearby[row, place])
+        return "high" if read.X[row, read.starts[place]] > middle else "low"
+
 
 class UsualCells:
     """Finds usual values for cells of rows.

@@ -6,17 +6,21 @@ from metaod.wrong_cells._findings import (
     CONFIDENT,
     Collector,
     Finding,
-    FindingGroup,
     WrongCells,
 )
+from metaod.wrong_cells._patterns import Pattern, Sign, choose, find_patterns, with_shared_values
 
 __all__ = [
     "CONFIDENT",
     "Collector",
     "Finding",
-    "FindingGroup",
+    "Pattern",
+    "Sign",
     "WrongCellFinder",
     "WrongCells",
+    "choose",
+    "find_patterns",
     "find_wrong_cells",
     "row_keys",
+    "with_shared_values",
 ]

@@ -8,7 +8,7 @@ import pandas as pd
 
 from metaod.wrong_cells._columns import Codes, Column, Values
 from metaod.wrong_cells._evidence import FEATURES, CellEvidence, TableEvidence
-from metaod.wrong_cells._numbers import SLIPS
+from metaod.wrong_cells._numbers import SHIFTS, SLIPS, UNITS
 
 _NAMES = {"number": "a number", "date": "a date", "truth": "a truth value"}
 _FITS = 2.0  # usual residuals that a corrected value may have left
@@ -25,6 +25,8 @@ _MOST_ALIKE = 20_000  # rows among which they are looked for
 _NARROW = 0.5  # of the usual range
 _WIDTH = 1.645  # spreads on either side of the usual range: nine of ten values
 _LOOKALIKES = str.maketrans({"O": "0", "o": "0", "l": "1", "I": "1", "S": "5", "B": "8"})
+
+_SAME = 1e-3  # numbers that differ by less than this share are the same
 
 Described = tuple[str, str, str, Any]  # kind, expected, why, suggestion
 
@@ -234,3 +236,31 @@ def _value(column: Column, code: int) -> Any:
 def _written(column: Column, code: int) -> str:
     value = column.distinct[code]
     return column.shown(float(value)) if column.is_number else repr(value)
+
+
+def slip_of(own: CellEvidence, columns: Sequence[Column], row: int, kind: str, right: Any) -> str:
+    """Say how a number came from the right one, in words that all cells of one cause share.
+
+    A factor of a usual slip, the part that a sum lacks or has in excess, or the column of an
+    exchanged cell; empty if none explains the cell.
+    """
+    if kind not in ("decimal", "unit", "formula", "swapped") or not right:
+        return ""
+    value = float(own.column.values[row])
+    if kind == "swapped":
+        like = (c for c in columns if c.kind == own.column.kind and c is not own.column)
+        return next((f"with {c.name}" for c in like if c.values[row] == right), "")
+    terms = () if own.formula is None or kind != "formula" else own.formula.terms
+    for name, part in ((columns[term].name, columns[term].values[row]) for term in terms):
+        if part and _is_same(abs(right - value), abs(part)):
+            return f"{'without' if abs(value) < abs(right) else 'plus'} {name}"
+    for factor in (-1.0, *SHIFTS, *UNITS):
+        if _is_same(value / right, factor):
+            return f"× {factor:g}" if abs(factor) >= 1 else f"÷ {1 / factor:g}"
+    if kind == "unit":
+        return "× 1.8 + 32" if _is_same(value, right * 1.8 + 32) else "(− 32) ÷ 1.8"
+    return ""
+
+
+def _is_same(one: float, two: float) -> bool:
+    return abs(one - two) <= _SAME * abs(two)

@@ -17,9 +17,10 @@ from metaod.wrong_cells._columns import (
     in_order,
     joined,
 )
-from metaod.wrong_cells._description import describe
+from metaod.wrong_cells._description import describe, slip_of
 from metaod.wrong_cells._evidence import gather
-from metaod.wrong_cells._findings import CONFIDENT, LEAST_SCORE, WrongCells
+from metaod.wrong_cells._findings import CONFIDENT, LEAST_SCORE, Finding, WrongCells
+from metaod.wrong_cells._patterns import together
 from metaod.wrong_cells._scorer import Scorer, log_odds
 
 REFERENCE_ROWS = 20_000
@@ -31,7 +32,7 @@ KEPT_ROWS = 5_000
 _FEWEST_ROWS = 10
 _MOST_COLUMNS = 2_000
 _MOST_CELLS = 20_000  # that are described
-_COLUMNS = ["row", "column", "value", "expected", "kind", "why", "suggestion", "score"]
+_COLUMNS = ["row", "column", "value", "expected", "kind", "why", "slip", "suggestion", "score"]
 
 
 class WrongCellFinder:
@@ -92,7 +93,7 @@ class WrongCellFinder:
         """Find wrong cells; the first ``n_known`` rows are those of an earlier table."""
         row_scores = np.zeros(table.n_rows)
         if len(order) < _FEWEST_ROWS or not 0 < len(columns) <= _MOST_COLUMNS:
-            return WrongCells(_frame([]), row_scores)
+            return WrongCells(_frame([]).assign(together=False), row_scores)
         canonical = in_order(sorted(columns, key=lambda column: column.name), order)
         scorer = self.scorer or Scorer.shipped()
         positions = order - n_known
@@ -111,15 +112,21 @@ class WrongCellFinder:
             own = evidence.cells[place]
             positions = order[own.rows[cells]] - n_known
             values = _values(table, own.column, positions, own.rows[cells])
-            described = describe(evidence, canonical, place, cells)
-            parts = zip(positions.tolist(), values, described, scores[place][cells], strict=True)
-            for position, value, (kind, expected, why, suggestion), score in parts:
+            words = describe(evidence, canonical, place, cells)
+            at = zip(positions.tolist(), own.rows[cells].tolist(), strict=True)
+            parts = zip(at, values, words, scores[place][cells], strict=True)
+            for (position, row), value, (kind, expected, why, suggestion), score in parts:
+                slip = slip_of(own, canonical, row, kind, suggestion)
+                name = own.column.name
                 records.append(
-                    (position, own.column.name, value, expected, kind, why, suggestion, score)
+                    (position, name, value, expected, kind, why, slip, suggestion, score)
                 )
         found = _frame(records).sort_values(
             ["score", "row", "column"], ascending=[False, True, True], ignore_index=True
         )
+        described: list[Any] = found.to_dict("records")
+        alike = together([Finding(**own) for own in described], table.n_rows)
+        found["together"] = found.index.isin(alike)
         return WrongCells(found, row_scores)
 
 

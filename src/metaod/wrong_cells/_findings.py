@@ -1,7 +1,7 @@
-"""Findings: cells that are probably wrong, what would be usual, and groups of alike ones."""
+"""Findings: cells that are probably wrong, and what would be usual."""
 
-from collections.abc import Container, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaod.errors import listed
 from metaod.tables import cell_text
 
 CONFIDENT = 0.3
@@ -18,8 +17,8 @@ CONFIDENT = 0.3
 LEAST_SCORE = 0.02
 """Cells below it are not listed at all."""
 
-_SHOWN_ROWS = 5
 _LONGEST = 40
+_LEAST_CONFIRMED = 0.5  # of the answers about cells alike, for others to stay findings together
 
 _CERTAINTIES = {0.9: "almost certain", 0.7: "likely", 0.0: "possible"}
 
@@ -70,6 +69,8 @@ class Finding:
     why : str
         The condition under which the expected value is expected, if there is one, such as
         "with city 'Bonn'".
+    slip : str
+        How a number came from the suggestion, if it is known: "× 100", "without tax".
     suggestion : object
         A value that would correct the cell; None if there is none to name.
     """
@@ -82,11 +83,12 @@ class Finding:
     score: float
     why: str = ""
     suggestion: Any = None
+    slip: str = ""
 
     @property
     def certainty(self) -> str:
         """The score in words."""
-        return next(word for least, word in _CERTAINTIES.items() if self.score >= least)
+        return certainty(self.score)
 
     def sentence(self) -> str:
         """Describe the finding.
@@ -116,56 +118,6 @@ class Finding:
         return {**asdict(self), "row": self.row + 1, **words}
 
 
-@dataclass(frozen=True)
-class FindingGroup:
-    """Findings of one kind in one column, or of one value in several columns.
-
-    Parameters
-    ----------
-    findings : tuple of Finding
-        The findings, the most certain first.
-    columns : tuple of str
-        Their columns.
-    """
-
-    findings: tuple[Finding, ...]
-    columns: tuple[str, ...]
-
-    @property
-    def kind(self) -> str:
-        """The kind of all findings."""
-        return self.findings[0].kind
-
-    @property
-    def score(self) -> float:
-        """The largest score."""
-        return self.findings[0].score
-
-    def sentence(self) -> str:
-        """Describe the group in a line.
-
-        Examples
-        --------
-        >>> found = [Finding(row, "q3", 99, "1 to 5", "code", 0.9) for row in (4, 7)]
-        >>> print(FindingGroup(tuple(found), ("q3",)).sentence())
-        99 in 'q3': 2 cells; 1 to 5 would be usual; looks like a code for missing
-        """
-        first = self.findings[0]
-        if len(self.findings) == 1:
-            return first.sentence()
-        cells = f"{len(self.findings):,} cells"
-        columns = listed(self.columns)
-        if self.kind == "missing":
-            return f"{columns}: {cells} {KINDS[self.kind]}"
-        values = list(dict.fromkeys(short(own.value) for own in self.findings))
-        if len(values) > 1:
-            shown = ", ".join(values[:_SHOWN_ROWS]) + (", ..." if len(values) > _SHOWN_ROWS else "")
-            return f"{columns}: {cells} ({shown}); {KINDS[self.kind]}"
-        reasons = {own.reason() for own in self.findings}
-        reason = KINDS[self.kind] if len(reasons) > 1 else first.reason()
-        return f"{values[0]} in {columns}: {cells}; {reason}"
-
-
 @dataclass(frozen=True, eq=False)
 class WrongCells:
     """What is probably wrong in a table.
@@ -174,7 +126,8 @@ class WrongCells:
     ----------
     cells : DataFrame
         All cells with any suspicion, the most suspicious first: row (position), column, value,
-        expected, kind, why, suggestion, score.
+        expected, kind, why, slip, suggestion, score, and whether it is a finding together with
+        others.
     row_scores : ndarray of float
         For each row, the probability that one of its cells is wrong.
     n_dropped : int
@@ -188,39 +141,30 @@ class WrongCells:
     _kept: dict[float, tuple[Finding, ...]] = field(default_factory=dict, repr=False)
 
     def findings(self, least: float = CONFIDENT) -> tuple[Finding, ...]:
-        """Return the cells with at least this score, the most certain first."""
+        """Return the cells with at least this score, and findings together, by their scores."""
         if least not in self._kept:
-            rows: list[Any] = self.cells[self.cells["score"] >= least].to_dict("records")
+            kept = self.cells[self._are_findings(least)].drop(columns="together")
+            rows: list[Any] = kept.to_dict("records")
             self._kept[least] = tuple(Finding(**row) for row in rows)
         return self._kept[least]
-
-    def groups(self, without: Container[tuple[int, str]] = ()) -> tuple[FindingGroup, ...]:
-        """Return the findings in groups, the most certain group first; without some cells.
-
-        Findings of one kind and column are a group, or of the same code in several columns.
-        """
-        groups: dict[tuple[str, str], list[Finding]] = {}
-        for own in self.findings():
-            if (own.row, own.column) not in without:
-                what = own.value if own.kind == "code" else own.column
-                groups.setdefault((own.kind, str(what)), []).append(own)
-        return tuple(
-            FindingGroup(tuple(own), tuple(dict.fromkeys(each.column for each in own)))
-            for own in groups.values()
-        )
 
     def flags(self, least: float = CONFIDENT) -> npt.NDArray[np.bool_]:
         """Tell of each row whether it has a finding with at least this score."""
         if self._flags is not None and least == CONFIDENT:
             return self._flags
         flagged = np.zeros(len(self.row_scores), dtype=np.bool_)
-        flagged[self.cells["row"][self.cells["score"] >= least]] = True
+        flagged[self.cells["row"][self._are_findings(least)]] = True
         return flagged
+
+    def _are_findings(self, least: float = CONFIDENT) -> "pd.Series[bool]":
+        """Tell of each cell whether it has this score, or is a finding together with others."""
+        is_together = self.cells["together"].astype(bool) & (least <= CONFIDENT)
+        return (self.cells["score"] >= least) | is_together
 
     @cached_property
     def n_findings(self) -> int:
         """Cells that are probably wrong."""
-        return self.n_dropped + int((self.cells["score"] >= CONFIDENT).sum())
+        return self.n_dropped + int(self._are_findings().sum())
 
     def at(self, places: npt.NDArray[np.intp]) -> "WrongCells":
         """Return the findings of some rows, by their positions among these; no row twice."""
@@ -247,7 +191,8 @@ class WrongCells:
         answer = pd.Series(np.asarray(given, dtype=np.float64), cells.index)
         alike = answer.groupby([cells["kind"], cells["column"]])
         share = (alike.transform("sum") + 0.3) / (alike.transform("count") + 0.3)
-        taught = cells.assign(score=answer.fillna(cells["score"] * share))
+        stays = cells["together"].astype(bool) & answer.isna() & (share >= _LEAST_CONFIRMED)
+        taught = cells.assign(score=answer.fillna(cells["score"] * share), together=stays)
         before, now = (own.groupby("row")["score"].max() for own in (cells, taught))
         scores = self.row_scores.copy()
         rows = before.index.to_numpy(dtype=np.intp)
@@ -296,9 +241,13 @@ class Collector:
         """Return the findings of the whole table."""
         if self._cells is None:
             raise ValueError("no part was added")
-        n_kept = int((self._cells["score"] >= CONFIDENT).sum())
-        cells = self._cells.reset_index(drop=True)
-        return WrongCells(cells, self._scores, self._n_findings - n_kept, self._flags)
+        found = WrongCells(self._cells.reset_index(drop=True), self._scores, _flags=self._flags)
+        return replace(found, n_dropped=self._n_findings - found.n_findings)
+
+
+def certainty(score: float) -> str:
+    """Return a score in words."""
+    return next(word for least, word in _CERTAINTIES.items() if score >= least)
 
 
 def short(value: Any) -> str:

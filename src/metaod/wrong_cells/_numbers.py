@@ -15,8 +15,8 @@ _MOST_DIGITS_TRIED = 400  # cells of a column, the most suspicious ones
 _MOST_TRIED = 200_000  # cells of a column
 _CODES = (-1.0, 0.0, 9.0, 99.0, 999.0, 9999.0, 99999.0, -9.0, -99.0, -999.0, -9999.0, 88.0, 888.0)
 _EPOCHS = (-25567.0, -25568.0, 0.0, 2932896.0, -719162.0)  # 1900-01-01, 1970, 9999-12-31, year 1
-_SHIFTS = (10.0, 0.1, 100.0, 0.01, 1000.0, 0.001)
-_UNITS = tuple(
+SHIFTS = (10.0, 0.1, 100.0, 0.01, 1000.0, 0.001)
+UNITS = tuple(
     factor
     for unit in (2.54, 0.45359, 1.609344, 3.28084, 60.0, 3.6, 28.3495)
     for factor in (unit, 1 / unit)
@@ -257,10 +257,10 @@ def find_slips(
         years = values[:, None] + _YEAR * np.array([1, -1, 10, -10, 100, -100, 1000])
         add("digits", np.column_stack([years, _day_and_month(values)]))
     else:
-        add("decimal", values[:, None] * np.array(_SHIFTS))
+        add("decimal", values[:, None] * np.array(SHIFTS))
         add("sign", -values[:, None])
         fahrenheit = np.column_stack([values * 1.8 + 32, (values - 32) / 1.8])
-        add("unit", np.column_stack([values[:, None] * np.array(_UNITS), fahrenheit]))
+        add("unit", np.column_stack([values[:, None] * np.array(UNITS), fahrenheit]))
         add("digits", _edited(values, suspicion[rows]))
     _add_swaps(slips, columns, expected, residuals, place, partners)
     return slips
