@@ -1,12 +1,15 @@
 """One small valid file of every kind that is read, made anew for the tests."""
 
+import base64
 import gzip
 import io
 import sqlite3
 import zipfile
+import zlib
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from xml.sax.saxutils import escape
 
 import duckdb
 import h5py
@@ -114,6 +117,65 @@ def duckdb_file(frame):
         return path.read_bytes()
 
 
+# a cover, and a sheet with a title and a total, written by Excel's format of 1997
+XLS = zlib.decompress(
+    base64.b85decode(
+        "c-rllS!feM7=ZuTojuYsskLZ@62x08s8FO*qqSN=BGrl)f~M(;r7>I5s6@oOkAfgRD82|PsNnVBfeI>uK6s%If+D"
+        "u+n?5L>58C+8zmqjvBUsRiC4bo2`TzZAzWL|e?1TG(?!#v*d!UcZ1QmMIKG3sl3@=|s@dG|jr$sh%H}Oj6<-Zc2i"
+        "36!?aJl%7A;wUQcMm9VhF`}N;00c*paT}#aVt20QcrD&FwurO#&PZ`a0ssw7*6dfqclqC5K2#z?-fdCk!261b?Dp"
+        "8R>J+z!U@ymJYKGhq-Q0VGPpoxo{(h<429cb9&g*r9A6D)C)y&h!SbMr7r_z0v2L{DRzm2da1;svR-jae!_^H9Rl"
+        "FFEiPb!Rer-5h+uYm@<v1~pz{hkD;6r8yxE9RY2iDF2?O(ih;}>=lM>Ut-heO-fzE9x*+abM%iRI7*#c+a)CmPJL"
+        "H(H4<C~`Ii;Ls3BM!rH^Z2#ycTwr#Ky&)L@XpY3J&Y-<Em|SNCQ&uE_bwt~eDV%?Cbn8g8MJ*MeHIhOt8ndJASZ7"
+        "=3>bSKDT~g>>Z^z?!Tkt6sN5{qXdURZ3CnK=}aq`ek<@fAV#k78lFl~iW$_Ho_`!W2l$KO2+w={)TlVv-dPR<!NT"
+        "7(N}*da<_;S%?WlTM%#6Di$EwT_^CC8gyUGv3EE4V9UByU1rZJspFbX(W$AW3%$(FyHlh(Z#B+m!a{PKh@Z?x%|}"
+        "Q&|w&fL(+=n#cvl(Vw2dx141r^GIu6-yJwUR|7qtl6~AnIS{~G;@J%dflz?-ZD`jwAxZ=+ELk6N(omLowu2-4#P$"
+        ")XDhe94Abu`g`s;eoeaaU7O(_D?Crn{Pkn&E0XYNn*BIjAa8#rxS+7={{?bp_;kIr*lbsW>hwa)!Xk6GFN}nqs0w"
+        "qnNfTq8?qA5hR|2#HrQ-N#aB*AlqjqNK;)BCsJxb=i3{S#EAq%;zZIVNy|afsMbR1uMw%l)l_8F2o{nwA~n95QS("
+        "%iw5*skPfU6alJ4m}ok(S5d#;I?YTcN0B310+Ti#2Oo)wesiOI-8GCaL!5UGM}6*NvWU6MhhSJii~7oK!TMpjIQC"
+        "nhro$#i>9kW3;~lI@mHkm_BMNu+c4_8X%l$;^t$^u#3kNa;iJQLRPN-$$gSnSBRx?K^qNOJ4Glmwzjac5|S&2kyM"
+        "j%k$CsuJaAA-u!2hK`V>F#$OWu5YEMabxBA-s$cV`0yLJXi~VMq%=bbe%aERcc4(n?wD)`d;yXOcj_0=v`v2S#>M"
+        "y^yKkfX>{O{UyVc`"
+    )
+)
+
+
+def ods(*sheets):
+    """Write sheets as LibreOffice does: equal cells and the empty rest once, with their number."""
+    space = "urn:oasis:names:tc:opendocument:xmlns"
+    spaces = " ".join(f'xmlns:{name}="{space}:{name}:1.0"' for name in ("office", "table", "text"))
+    tables = "".join(
+        f'<table:table table:name="{title}">{"".join(map(_ods_row, rows))}'
+        '<table:table-row table:number-rows-repeated="1048000"><table:table-cell '
+        'table:number-columns-repeated="16384"/></table:table-row></table:table>'
+        for title, rows in sheets
+    )
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("META-INF/manifest.xml", "<manifest/>")
+        archive.writestr("content.xml", f"<office:body {spaces}>{tables}</office:body>")
+    return buffer.getvalue()
+
+
+def _ods_row(cells):
+    return f"<table:table-row>{''.join(map(_ods_cell, cells))}</table:table-row>"
+
+
+def _ods_cell(value):
+    if pd.isna(value):
+        return '<table:table-cell table:number-columns-repeated="1"/>'
+    kinds = {bool: "boolean", str: "string", pd.Timestamp: "date"}
+    kind = kinds.get(type(value), "float")
+    shown = value.isoformat() if kind == "date" else str(value).lower()
+    known = (
+        ""
+        if kind == "string"
+        else f'office:{"value" if kind == "float" else f"{kind}-value"}="{shown}"'
+    )
+    text = f"<text:p>{escape(value)}</text:p>" if kind == "string" else ""
+    return f'<table:table-cell office:value-type="{kind}" {known}>{text}</table:table-cell>'
+
+
 NESTED = b"""{"made": "2020-01-01", "data": {"rows": [
 {"a": 1.5, "b": {"c": "x", "d": [1, {"e": null}]}, "y": 0},
 {"a": null, "b": {"c": "\\u00fc", "d": []}, "y": 1}]}}"""
@@ -134,6 +196,8 @@ SAMPLES = {
     "json lines": (".jsonl", jsonl(FRAME)),
     "sqlite": (".sqlite", sqlite(t=FRAME)),
     "duckdb": (".duckdb", duckdb_file(FRAME)),
+    "xls": (".xls", XLS),
+    "ods": (".ods", ods(("S", [FRAME.columns, *FRAME.astype(object).to_numpy()]))),
     "arff": (".arff", ARFF),
     "mat 4": (".mat", mat("4", X=X, y=Y)),
     "mat 4 sparse": (".mat", mat("4", X=scipy.sparse.csc_array(X * (X > 0)), y=Y)),

@@ -18,9 +18,7 @@ from metaod.options import Columns, Option, Options, Picking, Reading, command_w
 if TYPE_CHECKING:
     from metaod.tables import Table
 
-_FORMATS = (
-    "CSV, Parquet, XLSX, JSON, SQLite, DuckDB, ARFF, MAT, NPY, NPZ; a database URL; - is stdin."
-)
+_FORMATS = "CSV, Parquet, XLSX, XLS, ODS, JSON, SQLite, DuckDB, ARFF, MAT, NPY, URL; - is stdin."
 File = Annotated[str | None, typer.Argument(help=f"Table: {_FORMATS}")]
 Files = Annotated[list[str] | None, typer.Argument(help=f"Tables: {_FORMATS}", metavar="FILE")]
 Example = Annotated[bool, typer.Option("--example", help="Use the bundled example.")]

@@ -30,7 +30,7 @@ class Footer:
 
     n_rows: int
     what: str
-    is_sure: bool  # a total whose numbers are sums or means of those above
+    is_sure: bool  # a total whose numbers are sums or means of those above, or without numbers
 
     def left_out(self) -> Message:
         """Say that they are left out."""
@@ -107,7 +107,8 @@ def _find_total(frame: pd.DataFrame, last: Sequence[str], decimal: str) -> Foote
     measured = [values for values in numbers if values is not None]
     are_sums = [values for values in measured if _is_total(values)]
     what = f"the last row begins with {shorten(word)!r}"
-    return Footer(1, what, is_sure=len(are_sums) > len(measured) / 2)
+    is_alone = len(filled) == 1 < len(last)  # its sums may be formulas without stored values
+    return Footer(1, what, is_sure=is_alone or len(are_sums) > len(measured) / 2)
 
 
 def _texts(row: Iterable[Any]) -> list[str]:

@@ -31,9 +31,9 @@ def read_table(source: object, options: Reading) -> Table:
     Parameters
     ----------
     source : path, file object or table
-        A file: delimited text (CSV, TSV, ...), Parquet, ARFF, MATLAB, HDF5, NPY, NPZ, XLSX, JSON,
-        SQLite or DuckDB, the text ones also gzipped; the URL of a database; ``'-'`` for standard
-        input; or a numpy array, a pandas, polars or pyarrow table, a scipy sparse matrix, a list of
+        A file: delimited text (CSV, TSV, ...), Parquet, ARFF, MATLAB, HDF5, NPY, NPZ, XLSX, XLS,
+        ODS, JSON, SQLite or DuckDB, the text ones also gzipped; the URL of a database; ``'-'`` for
+        standard input; or a numpy array, a pandas, polars or pyarrow table, a scipy sparse matrix, a list of
         rows or a dict of columns.
     options : Reading
 

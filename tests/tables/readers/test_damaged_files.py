@@ -18,6 +18,7 @@ CALM = settings(
 )
 MAGIC = [
     *(b"", b"PAR1", b"\x93NUMPY\x01\x00", b"\x89HDF\r\n\x1a\n", b"MATLAB 5.0 MAT-file"),
+    *(b"SQLite format 3\0", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1Book".ljust(90, b"\0"), b"{", b"["),
     *(b"PK\x03\x04", b"\x1f\x8b\x08", b"@relation r\n", b"\xff\xfe", b"\xef\xbb\xbf", b"sep=;\n"),
 ]
 

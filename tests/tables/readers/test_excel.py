@@ -87,8 +87,9 @@ def test_titles_and_totals_of_a_sheet():
     assert table.frame["n"].tolist() == [1, 2, 4]
     assert table.frame["price"].tolist() == [1.5, 2.5, 0.25]
     assert table.frame["day"].dtype.kind == "M"
-    codes = [warning.code for warning in table.warnings[:2]]
-    assert codes == ["title-left-out", "footer-left-out"]
+    codes = [warning.code for warning in table.warnings[:3]]
+    assert codes == ["title-left-out", "sheet-rows", "footer-left-out"]
+    assert {"first": 5, "n_rows": 3, "last": 7}.items() <= table.warnings[1].values.items()
     assert len(read(book(("S", rows)), skip_footer=0, bad_values="text").frame) == 4
     assert len(read(book(("S", rows)), skip_rows=3, skip_footer=2).frame) == 2
     with pytest.raises(BadFile, match="no rows between those that are skipped"):
@@ -185,3 +186,14 @@ def test_locked_archives():
         data[at : at + 2] = struct.pack("<H", 1)
     with pytest.raises(BadFile, match="password"):
         read(bytes(data))
+
+
+def test_formulas_without_stored_values_are_named_and_a_total_of_them_is_left_out():
+    rows = [["name", "n", "twice"], *[[f"p{n}", n, f"=B{n + 2}*2"] for n in range(5)]]
+    table = read(book(("S", [*rows, ["Total", "=SUM(B2:B6)", "=SUM(C2:C6)"]])))
+    assert table.frame["n"].tolist() == list(range(5))
+    notes = {warning.code: warning.values for warning in table.warnings}
+    assert notes.keys() == {"formulas", "footer-left-out"}
+    assert notes["formulas"]["columns"] == "'twice': 5"
+    plain = read(book(("S", [["name", "n"], ["=A1", 1], ["x", 2]])))
+    assert [warning.code for warning in plain.warnings] == ["formulas"]

@@ -79,6 +79,20 @@ def _is_npz(source: Source, _: bytes) -> bool:
     return all(name.endswith(".npy") for name in members)
 
 
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_SHEET_OPTIONS = frozenset({"decimal", "header", "sheet", "skip_rows", "skip_footer"})
+
+
+def _is_xls(source: Source, head: bytes) -> bool:
+    """Whether the folder in a document names what a workbook is stored as."""
+    if not head.startswith(_OLE):
+        return False
+    names = [name.encode("utf-16-le") for name in ("Workbook", "Book")]
+    with source.open() as stream:
+        content = stream.read()
+    return any(name in content for name in names)
+
+
 def _first_line(text: str) -> str:
     """Return the first line that is neither blank nor a comment after %, in lower case."""
     lines = (line.strip().lower() for line in text.splitlines())
@@ -125,7 +139,17 @@ READERS: list[Reader] = [
         (".xlsx", ".xlsm"),
         lambda source, _: "xl/workbook.xml" in (zip_members(source) or ()),
         "metaod.tables.readers.excel",
-        frozenset({"decimal", "header", "sheet", "skip_rows", "skip_footer"}),
+        _SHEET_OPTIONS,
+    ),
+    Reader(
+        "an XLS workbook", (".xls", ".xlt"), _is_xls, "metaod.tables.readers.xls", _SHEET_OPTIONS
+    ),
+    Reader(
+        "an OpenDocument sheet",
+        (".ods", ".ots"),
+        lambda source, _: {"content.xml", "mimetype"} <= set(zip_members(source) or ()),
+        "metaod.tables.readers.ods",
+        _SHEET_OPTIONS,
     ),
     Reader(
         "SQLite",
@@ -171,16 +195,10 @@ _UNPACK = "unpack it and name the file inside"
 
 _UNSUPPORTED = (
     _Unsupported(
-        "a legacy .xls workbook or a password-protected one",
-        (".xls",),
-        begins_with(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
-        "open it in a spreadsheet program and save it as .xlsx without a password, or as CSV",
-    ),
-    _Unsupported(
-        "an OpenDocument sheet",
-        (".ods",),
-        lambda source, _: {"content.xml", "mimetype"} <= set(zip_members(source) or ()),
-        "open it in a spreadsheet program and save it as .xlsx or CSV",
+        "a document of an Office program that is no workbook, or a password-protected one",
+        (),
+        lambda source, head: head.startswith(_OLE) and not _is_xls(source, head),
+        "save it as .xlsx without a password, or as CSV",
     ),
     _Unsupported("a tar archive", (), lambda _, head: head[257:262] == b"ustar", _UNPACK),
     _Unsupported("bzip2-compressed", (), begins_with(b"BZh"), "decompress it first"),
