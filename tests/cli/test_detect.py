@@ -62,12 +62,12 @@ def test_cells_are_shown_as_the_file_has_them(call, tmp_path):
     frame.loc[40, ["height", "amount"]] = [170.0, "9.185.730,55"]
     frame.iloc[::-1].to_csv(tmp_path / "t.csv", index=False, sep=";")
     frame.to_parquet(tmp_path / "t.parquet")
-    for name, cell in (("t.csv", "9.185.730,55"), ("t.parquet", "9185730.55")):
+    for name in ("t.csv", "t.parquet"):
         out = call(tmp_path / name, "--top", 1).out
         wrong, _, rows = out.partition("what sets it apart")
         assert " amount 9.185.730,55: " in wrong
         first = next(line for line in rows.splitlines() if line.split()[:1] == ["1"])
-        assert f" amount {cell} (in no other row" in first
+        assert " amount 9.185.730,55 (in no other row" in first
 
 
 def test_a_word_that_was_taken_as_missing_is_shown(call, table):
@@ -336,7 +336,7 @@ def test_roles_of_columns_are_saved_and_refused_with_apply(call, table, tmp_path
     out = call(table, "--ignore", "colour", "--id", "score", "--save", pick).out
     heading = next(line.split() for line in out.splitlines() if line.split()[:1] == ["rank"])
     assert heading == ["rank", "row", "score", "flag", "score", "what", "sets", "it", "apart"]
-    assert "note: Columns that are not used: ignored: 'colour'; identifier: 'score'." in out
+    assert "the scores do not use: ignored: 'colour'; identifier: 'score'." in out
     assert load(pick).ignore == ["colour"]
     FRAME.drop(columns="colour").to_csv(tmp_path / "later.csv", index=False)
     assert "saved pick" in call(tmp_path / "later.csv", "--apply", pick).out

@@ -13,7 +13,7 @@ from metaod.metafeatures import schema
 def test_the_example_shows_every_kind_of_column(run):
     out = run("inspect", "--example")
     for word in ("600 rows × 12 columns", "24 outliers", "reading_id", "identifier", "constant",
-                 "8 numeric columns, with 'gaps' of all columns", "time", "median"):  # fmt: skip
+                 "8 columns of numbers, with missing values of all", "time", "median"):  # fmt: skip
         assert word in out
 
 

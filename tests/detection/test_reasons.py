@@ -71,8 +71,8 @@ def test_two_numbers_that_contradict_each_other_are_both_named(model):
     reasons = model.explain_rows(TWO)[0].reasons[:2]
     assert {reason.column for reason in reasons} == {"length (cm)", "width (cm)"}
     by_name = {reason.column: reason for reason in reasons}
-    assert by_name["length (cm)"].together == ("width (cm)=44",)
-    assert by_name["width (cm)"].together == ("length (cm)=113",)
+    assert by_name["length (cm)"].together == ("width (cm) 44",)
+    assert by_name["width (cm)"].together == ("length (cm) 113",)
 
 
 @pytest.mark.parametrize("size", [8, 50, 1e5])
@@ -118,8 +118,8 @@ def test_the_reasons_of_a_row_do_not_depend_on_other_rows(n_columns):
 def test_a_number_that_is_rare_in_its_category_is_compared_with_the_category(model):
     reasons = {reason.column: reason for reason in model.explain_rows(COMBINED)[0].reasons[:2]}
     assert set(reasons) == {"country", "price"}
-    assert str(reasons["country"]) == "country DE (rare with price=79)"
-    assert str(reasons["price"]).endswith(" with country=DE)")
+    assert str(reasons["country"]) == "country DE (rare with price 79)"
+    assert str(reasons["price"]).endswith(" with country DE)")
     low, _, high = reasons["price"].usual.removeprefix("usually ").split(" ")
     assert -6 < float(low) < float(high) < 6
 
@@ -181,7 +181,8 @@ def test_by_default_the_flagged_rows_are_explained_the_most_outlying_first(model
 def test_a_training_row_and_the_same_row_as_a_new_one_have_the_same_reasons(model, frame):
     rows = [ONE, COMBINED, GAP, NEW]
     known, new = model.explain_rows(rows), model.explain_rows(frame.iloc[rows])
-    assert [item.reasons for item in known] == [item.reasons for item in new]
+    texts = [[[str(own) for own in item.reasons] for item in items] for items in (known, new)]
+    assert texts[0] == [[text.replace("training", "other") for text in own] for own in texts[1]]
     assert [item.row for item in new] == [0, 1, 2, 3]
 
 
@@ -215,7 +216,7 @@ def test_a_saved_pick_explains_new_rows_and_refuses_training_rows(model, frame, 
 def test_a_new_row_may_have_the_first_gap_of_a_column(model, frame):
     row = frame.iloc[[70]].assign(price=np.nan)
     reason = model.explain_rows(row)[0].reasons[0]
-    assert (reason.column, reason.usual) == ("price", "in no other row")
+    assert (reason.column, reason.usual) == ("price", "in no training row")
 
 
 def test_columns_of_an_array_are_called_by_their_numbers():

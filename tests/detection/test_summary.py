@@ -70,7 +70,7 @@ def test_it_says_how_the_table_was_read(summary):
     [plant] = [column for column in summary["columns"] if column["name"] == "plant"]
     assert (plant["role"], plant["done"]) == (
         "not used",
-        "dropped: it is unrelated to every other column",
+        "left out: it is unrelated to every other column",
     )
 
 
@@ -79,13 +79,13 @@ def test_it_names_the_pick_what_to_expect_and_similar_tables(summary):
         "The model that the learner picked scored the rows: "
     )
     assert sum(weight for _, weight in summary["pick"]["members"]) == pytest.approx(1)
-    assert summary["pick"]["expected"][0].startswith("Expected performance: ")
+    assert summary["pick"]["expected"][0].startswith("This ranking is expected to reach 0.")
     assert [row["method"] for row in summary["pick"]["measured"]] == [
         "MetaOD's pick",
         "isolation forest",
     ]
     assert len(summary["similar"]) == 5
-    assert summary["measure"] == "AP"
+    assert summary["measure"] == "average precision"
     assert all(0 <= table["performance"] <= 1 for table in summary["similar"])
 
 
@@ -163,7 +163,9 @@ def test_the_committee_says_why(found):
     pick = summarise(detect(found.table, pick="committee"))["pick"]
     start = "The committee, which is the same for every table, scored the rows: the average of 7"
     assert pick["sentence"].startswith(start)
-    assert pick["expected"][0].startswith("Mean performance on the historical tables")
+    assert pick["expected"][0].startswith(
+        "On tables where the outliers are known, this ranking reached 0."
+    )
     assert pick["why"]
 
 

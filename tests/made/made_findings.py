@@ -36,7 +36,8 @@ class FarFinder:
             far = np.abs(table.frame[name].to_numpy(np.float64) - middle) / (high - low)
             for row in np.flatnonzero(far > 50).tolist():
                 score = 1.0 - 1 / far[row]
-                expected, value = f"{low:g} to {high:g}", table.frame[name].iloc[row]
+                expected = f"{low:g} to {high:g}"
+                value = table.text(name, row) or table.frame[name].iloc[row]
                 found.append((row, name, value, expected, "far", "", middle, score))
         found.sort(key=lambda cell: -cell[-1])
         return made_findings(table.n_rows, *found)

@@ -34,10 +34,10 @@ class MadeExplanation:
     def to_dict(self):
         return {"pick": self.pick}
 
-    def reasons(self):
-        return ["A made-up reason."]
+    def reason(self):
+        return "A made-up reason."
 
-    def similar(self):
+    def figures(self):
         return []
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from metaod.review import RowView
-from metaod.tables import Preparation, read_table
+from metaod.tables import Preparation, Table, read_table
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def views():
     for name in ("number", "category", "date", "unused"):
         frame.loc[rng.choice(n_rows, 6, replace=False), name] = None
     preparation = Preparation(time="date", category="category").fit(frame)
-    fitted = RowView.of_fitted(preparation, preparation.transform(frame).X)
+    fitted = RowView.of_fitted(preparation, preparation.transform(frame).X, Table(frame))
     return RowView(read_table(frame), preparation.record_), fitted
 
 

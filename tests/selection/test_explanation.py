@@ -91,7 +91,7 @@ def test_performance_is_named_by_its_measure():
     made = artifact("made_nearest")
     why = select(table(seed=50), learner=made).explain()
     assert (why.measure, why.to_dict()["measure"]) == ("ap", "ap")
-    assert "with AP of the pick" in str(why)
+    assert "with average precision of the pick" in str(why)
     other = replace(made, measure="roc_auc")
     why = select(table(seed=50), learner=other).explain()
     assert "with ROC AUC of the pick" in str(why)
@@ -139,7 +139,7 @@ def test_an_ordinary_table_gets_the_usual_pick(linear):
     why, _ = explained(linear, ordinary(linear))
     assert why.pick == why.usual
     assert why.features.empty
-    assert "also the pick for a table with median" in str(why)
+    assert "also the pick for an ordinary table" in str(why)
 
 
 def test_a_learner_without_meta_features_gives_no_features():

@@ -264,8 +264,8 @@ def test_the_record_reads_as_sentences_and_as_json():
         "'age' (numeric) was kept as it is; 1 missing value filled with the median (31)."
     )
     assert town == (
-        "'town' (category) was replaced by the surprisal of its 2 values; 1 missing value taken as "
-        "a separate value."
+        "'town' (category) was replaced by how rare each of its 2 values is; 1 missing value "
+        "taken as a separate value."
     )
     assert seen == (
         "'seen' (date) was written as days since 1970-01-01; 1 missing value filled with the "

@@ -96,10 +96,10 @@ def _print_columns(table: "Table", prepared: "PreparedTable", *, most: int | Non
     if hidden:
         out.print(f"... and {counted(hidden, 'more column')}; --all shows them")
     n_rows, n_columns = prepared.X.shape
-    evidence = ", ".join(map(repr, prepared.record.evidence))
-    with_evidence = f", with {evidence} of all columns" if evidence else ""
-    size = f"{counted(n_rows, 'row')} × {counted(n_columns, 'numeric column')}"
-    out.print(f"prepared: {size}{with_evidence}")
+    words = prepared.record.words()
+    evidence = " and ".join(words[name] for name in prepared.record.evidence)
+    size = f"{counted(n_rows, 'row')} × {counted(n_columns, 'column')} of numbers"
+    out.print(f"scored: {size}" + (f", with {evidence} of all columns" if evidence else ""))
 
 
 @dataclass(frozen=True, kw_only=True)

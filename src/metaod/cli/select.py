@@ -110,7 +110,7 @@ def _print(selection: "Selection", table: "Table", top: int, *, verbose: bool) -
         out.print(f"{n_over} left out: not allowed, too costly, or not for this table")
     out.print("\nWhy this pick", style="bold")
     explained = selection.explain()
-    for line in (*explained.reasons(), *explained.similar()):
+    for line in (explained.reason(), *explained.figures()):
         out.print(visible(line))
     out.print("\nConfidence", style="bold")
     for line in selection.trust.summary().splitlines():

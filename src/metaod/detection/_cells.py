@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from metaod.detection._threshold import Contamination
 from metaod.models import Scores
@@ -53,7 +52,7 @@ class CellCheck:
         self._preparation = preparation
         self.table = self._checked(table)
         self._finder = WrongCellFinder(random_state=seed, n_jobs=n_jobs).fit(self.table)
-        self.found = _as_written(self._finder.found_, self.table)
+        self.found = self._finder.found_
         self.scores, self.flags = known or (self.found.row_scores, self.found.flags())
 
     def find(self, table: Table, *, is_later: bool = True) -> WrongCells:
@@ -76,7 +75,7 @@ class CellCheck:
         if is_later:
             usual = {name: self._usual(name) for name in self._moving}
             others = replace(others, frame=others.frame.assign(**usual))
-        found = _as_written(self._finder.find(others), others)
+        found = self._finder.find(others)
         if len(known) == 0:
             return found
         parts = Collector(rows.n_rows)
@@ -108,19 +107,6 @@ class CellCheck:
         keys = row_keys(self.table)
         order = np.argsort(keys, kind="stable")
         return keys[order], order
-
-
-def _as_written(found: WrongCells, table: Table) -> WrongCells:
-    """Return findings with the text of values that were read in a notation, as $1,234.50."""
-    cells = found.cells
-    for name, own in table.written.items():
-        places = cells.index[cells["column"] == name]
-        if len(places):
-            texts = own.labels.to_series().take(cells.loc[places, "row"]).to_numpy()
-            cells = cells.assign(value=cells["value"].astype(object))
-            known = pd.Series(texts, places, dtype=object).dropna()
-            cells.loc[known.index, "value"] = known
-    return found if cells is found.cells else replace(found, cells=cells, _kept={})
 
 
 def flagged(

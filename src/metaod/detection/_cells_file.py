@@ -15,7 +15,7 @@ from metaod.detection import _formats as formats
 from metaod.detection._result import Detection
 from metaod.detection._writing import output_path
 from metaod.errors import BadColumn, BadFile
-from metaod.tables import read_table
+from metaod.tables import Table, read_table
 from metaod.wrong_cells import Finding
 
 EMPTY = "(empty)"
@@ -69,11 +69,11 @@ def write_cells(
     accepted = corrections or {}
     cells = []
     for own in findings:
-        value = suggestion_text(own.value, found.decimal)
+        value = suggestion_text(own.value)
         if own.column in texts:
             value = texts[own.column][places[own.row]]
         correct = accepted.get((own.row, own.column))
-        text = suggested(own, found.decimal) if correct is None else correct
+        text = suggested(own, found.table) if correct is None else correct
         suggestion = "" if text is None else text or EMPTY
         known = own.row + 1, own.column, value, suggestion, "" if correct is None else "yes"
         cells.append((*known, own.expected, own.why, own.kind, round(own.score, 4)))
@@ -82,9 +82,12 @@ def write_cells(
     replace_file(target, lambda stream: write([frame], stream))
 
 
-def suggested(finding: Finding, decimal: str = ".") -> str | None:
-    """Return what a cell should hold, as a file with this decimal mark has it; None if unknown."""
-    return "" if finding.kind == "code" else suggestion_text(finding.suggestion, decimal) or None
+def suggested(finding: Finding, table: Table) -> str | None:
+    """Return what a cell should hold, as the table's file has it; None if that is unknown."""
+    if finding.kind == "code":
+        return ""
+    style, value = table.style(finding.column), finding.suggestion
+    return (suggestion_text(value) if style.is_plain else style.text(value)) or None
 
 
 def suggestion_text(value: Any, decimal: str = ".") -> str:

@@ -6,7 +6,6 @@ all of it, several are replaced together. See docs/reasons.md.
 """
 
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -62,6 +61,8 @@ class Reason:
     side : str
         Whether the value is "high" or "low" beside those of similar rows, or "missing"; empty of
         a category.
+    written : str
+        The value in the notation of the table, as 1.234,50 €, if that is not how Python writes it.
     """
 
     column: str
@@ -71,13 +72,14 @@ class Reason:
     together: tuple[str, ...] = ()
     is_odd: bool = True
     side: str = ""
+    written: str = ""
 
     @property
     def value_text(self) -> str:
         """The value as people write it."""
         if self.value is None:
             return "missing"
-        text = cell_text(self.value)
+        text = self.written or cell_text(self.value)
         text = text.removesuffix(" 00:00:00") if not isinstance(self.value, str) else text
         return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 3]}..."
 
@@ -172,11 +174,13 @@ def explain(
     if table.n_rows == 0:
         return []
     read = ReadRows.of(preparation, table)
+    others = "row" if places is not None else "training row"
+    view = RowView.of_fitted(preparation, fitted.X, table, others)
     if places is not None and not np.array_equal(read.X, fitted.X[places]):
         what = "the training table was changed after 'fit'"
         raise UserError(what, where=_OWNER, remedy="fit again")
     rows = range(len(read.X)) if places is None else places
-    return Explainer(preparation, fitted).explain(read, rows, int(top), tracker)
+    return Explainer(preparation, fitted, view).explain(read, rows, int(top), tracker)
 
 
 class Explainer:
@@ -188,17 +192,16 @@ class Explainer:
         The fitted preparation.
     fitted : Fitted
         The pick, whose scores are explained; a marked one too.
+    view : RowView
+        Compares cells with the table that the pick was fitted to.
     """
 
-    def __init__(self, preparation: Preparation, fitted: Fitted) -> None:
+    def __init__(self, preparation: Preparation, fitted: Fitted, view: RowView) -> None:
         self._preparation = preparation
         self._fitted = fitted
+        self._view = view
         self._usual = UsualCells(preparation, fitted)
         self._typical = float(np.median(fitted.scores))
-
-    @cached_property
-    def _view(self) -> RowView:
-        return RowView.of_fitted(self._preparation, self._fitted.X)
 
     def explain(
         self, read: ReadRows, rows: Any, top: int, tracker: Tracker | None = None
@@ -332,8 +335,9 @@ class Explainer:
                     usual += " in similar rows"
             is_odd = cell.is_unusual or place in in_context
             share = float(shares[place])
+            own = cell.name, cell.value, share, usual, together, is_odd
             side = changed.side(read, row, place)
-            reasons.append(Reason(cell.name, cell.value, share, usual, together, is_odd, side))
+            reasons.append(Reason(*own, side=side, written=cell.text))
         return tuple(reasons)
 
     def _cell(self, read: ReadRows, row: int, place: int) -> RowCell:
@@ -398,4 +402,4 @@ def _best_and_next(
 
 
 def _equation(cell: RowCell) -> str:
-    return f"{cell.name}={Reason(cell.name, cell.value, 0.0, '').value_text}"
+    return f"{cell.name} {Reason(cell.name, cell.value, 0.0, '', written=cell.text).value_text}"

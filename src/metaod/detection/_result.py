@@ -115,12 +115,6 @@ class Detection:
         """Rows of the table."""
         return len(self.scores)
 
-    @property
-    def decimal(self) -> str:
-        """The decimal mark of the file."""
-        raw = None if self.table.original is None else self.table.original.raw
-        return "." if raw is None else raw.decimal
-
     @cached_property
     def n_flagged(self) -> int:
         """Flagged rows."""

@@ -124,7 +124,7 @@ class ReviewSession:
         """
         cells = []
         for own in findings:
-            text = suggested(own, self.first.decimal) if correction is None else correction
+            text = suggested(own, self.first.table) if correction is None else correction
             cells.append((own.row, own.column, text if is_wrong else None))
         new = [row for row, _, _ in cells if is_wrong and row not in self.answers]
         marked: Answers = dict.fromkeys(new, True)

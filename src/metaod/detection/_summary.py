@@ -17,13 +17,13 @@ from metaod.detection._result import Detection
 from metaod.errors import Message, UserError, counted, worded
 from metaod.report import map_table, render, shown
 from metaod.selection import OnProgress, Selection, family_names
-from metaod.tables import ColumnRecord, cell_text
+from metaod.tables import ColumnRecord, Table, cell_text
 from metaod.wrong_cells import Finding, Pattern
 
 _MOST_COLUMNS = 100
 _MOST_NOTES = 30
 _LONGEST_SOURCE, _LONGEST_NOTE = 300, 600
-_AXIS_NAME_LENGTH = 18
+_AXIS_NAME_LENGTH = 24
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blanks"}
 
 _MOST_ROWS, _MOST_EXPLAINED = 200, 100
@@ -129,7 +129,7 @@ def _pick(found: Detection) -> dict[str, Any]:
         who = "The model that the learner picked"
         if explained.is_fixed:
             who = "The committee, which is the same for every table,"
-        expected, why = found.selection.trust.summary(), explained.reasons()
+        expected, why = found.selection.trust.summary(), [explained.reason()]
     return {
         "sentence": shown(f"{who} scored the rows: {average}.", _LONGEST_NOTE),
         "members": [(shown(name, _LONGEST_NOTE), own) for name, own in found.weights.items()],
@@ -152,16 +152,16 @@ def _similar(selection: Selection | None) -> tuple[list[dict[str, Any]], str]:
         nearest = selection.nearest()
     except UserError:  # meta-features cannot be computed
         return [], ""
-    columns = ["name", "n_rows", "n_columns", "performance", "reference"]
+    columns = ["n_rows", "n_columns", "performance", "reference"]
     plain = nearest.astype(object).where(nearest.notna(), None).reindex(columns=columns)
-    plain["name"] = [shown(str(name), _NAME_LENGTH) for name in plain["name"]]
     rows: list[Any] = plain.to_dict("records")
     return rows, selection.measure
 
 
 def _map(found: Detection) -> dict[str, Any]:
     prepared, places = found.mapped()
-    names = [shown(name, _AXIS_NAME_LENGTH) for name in prepared.names]
+    words = prepared.record.words()
+    names = [shown(words[name], _AXIS_NAME_LENGTH, keep_end=True) for name in prepared.names]
     if len(places) == found.n_rows:
         return map_table(prepared.X, names, found.order)
     drawn = map_table(prepared.X, names, (-found.scores[places]).argsort(kind="stable"))
@@ -208,13 +208,13 @@ def describe_findings(
         "n_cells": found.wrong.n_findings,
         "n_rows": int(found.wrong.flags().sum()),
         "n_groups": len(every),
-        "groups": [_group(own, names, found.decimal) for own in kept],
+        "groups": [_group(own, names, found.table) for own in kept],
     }
 
 
-def _group(own: Pattern, names: Mapping[int, list[str]], decimal: str) -> dict[str, Any]:
+def _group(own: Pattern, names: Mapping[int, list[str]], table: Table) -> dict[str, Any]:
     findings = own.findings[:_MOST_CELLS]
-    cells = [{**describe_finding(each, decimal), "names": names[each.row]} for each in findings]
+    cells = [{**describe_finding(each, table), "names": names[each.row]} for each in findings]
     return {
         "kind": own.kind,
         "sentence": shown(own.sentence(), _LONGEST_NOTE),
@@ -226,9 +226,9 @@ def _group(own: Pattern, names: Mapping[int, list[str]], decimal: str) -> dict[s
     }
 
 
-def describe_finding(finding: Finding, decimal: str = ".") -> dict[str, Any]:
+def describe_finding(finding: Finding, table: Table) -> dict[str, Any]:
     """Describe a finding as plain data with short texts; rows are counted from 1."""
-    suggestion = suggested(finding, decimal)
+    suggestion = suggested(finding, table)
     return {
         "row": finding.row + 1,
         "name": finding.column,
@@ -265,7 +265,7 @@ def _top_rows(found: Detection, progress: OnProgress | None = None) -> dict[str,
         why = _reasons(explained[i], written) if i < len(explained) else None
         label = found.table.label
         wrong = [
-            {**describe_finding(own, found.decimal), "place": places_of.get(own.column)}
+            {**describe_finding(own, found.table), "place": places_of.get(own.column)}
             for own in found.findings_of(place)[:_MOST_SHOWN]
         ]
         row = {
@@ -323,9 +323,7 @@ def _reasons(explained: RowReasons, written: dict[str, str]) -> list[dict[str, A
     return [
         {
             "column": _shown_name(reason.column),
-            "value": shown(
-                cell_text(reason.value, written.get(reason.column, "")) or "missing", _CELL_LENGTH
-            ),
+            "value": shown(written.get(reason.column) or reason.value_text, _CELL_LENGTH),
             "usual": shown(reason.usual_text, _USUAL_LENGTH),
             "share": round(reason.share, 3),
         }

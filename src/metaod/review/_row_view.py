@@ -14,7 +14,14 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.models import Matrix
-from metaod.tables import ColumnRecord, Preparation, PreparationRecord, Table, nanoseconds
+from metaod.tables import (
+    ColumnRecord,
+    Preparation,
+    PreparationRecord,
+    Style,
+    Table,
+    nanoseconds,
+)
 
 SETS_APART = log(20)
 """Surprise from which a cell sets its row apart: that of a gap in 5 % of the rows."""
@@ -76,16 +83,18 @@ class RowView:
         The table, with typed columns.
     record : PreparationRecord
         What its preparation did: only columns that are used, and gaps that count, set a row apart.
+    others : str, default="row"
+        What the rows that are compared with are called: "training row" for rows of another table.
     """
 
-    def __init__(self, table: Table, record: PreparationRecord) -> None:
+    def __init__(self, table: Table, record: PreparationRecord, others: str = "row") -> None:
         frame = table.frame
         self._names = [str(name) for name in frame.columns]
         places = {name: place for place, name in enumerate(self._names)}
         self._values: Callable[[str], pd.Series[Any]] = lambda name: frame.iloc[:, places[name]]
         self._records = {column.name: column for column in record.columns}
         self._n_rows = len(frame)
-        self._text = table.text
+        self._text, self._style, self._others = table.text, table.style, others
         self._profiles: dict[str, _Column | None] = {}
 
     def cells(self, row: int) -> list[RowCell]:
@@ -103,24 +112,28 @@ class RowView:
 
         Categories are compared as text.
         """
-        column = self._profile(name)
+        column, style = self._profile(name), self._style(name)
+        text = "" if style.is_plain else style.text(value)
         if column is None:
-            return RowCell(name, value)
+            return RowCell(name, value, text=text)
         if value is None and not self._values(name).isna().any():  # of a new row
-            return RowCell(name, value, f"in {_part(1, self._n_rows)}", log(self._n_rows))
-        return RowCell(name, value, *column.compare(value))
+            none = _part(1, self._n_rows, self._others)
+            return RowCell(name, value, f"in {none}", log(self._n_rows))
+        return RowCell(name, value, *column.compare(value), text)
 
     def usual_among(self, name: str, values: "pd.Series[Any]") -> str:
         """Say what is usual among some values of a column of numbers; nothing of other columns."""
         if not isinstance(self._profile(name), _Numbers):
             return ""
-        return _Numbers.of(values).usual()
+        return _Numbers.of(values, self._style(name), self._others).usual()
 
     @classmethod
-    def of_fitted(cls, preparation: Preparation, X: Matrix) -> "RowView":
+    def of_fitted(
+        cls, preparation: Preparation, X: Matrix, table: Table, others: str = "row"
+    ) -> "RowView":
         """Compare with the table that a preparation was fitted to, which is known by its matrix.
 
-        Each column has the values of the table, in another order.
+        Each column has the values of that table, in another order; `table` has their style.
         """
         sizes = [len(plan.record.outputs) for plan in preparation.columns_]
         starts = np.cumsum([0, *sizes]).tolist()
@@ -133,13 +146,16 @@ class RowView:
             plan, start = columns[name]
             return _fitted_values(plan, X[:, start] if plan.record.outputs else None, len(X))
 
-        view = cls(Table(pd.DataFrame(index=range(len(X)))), preparation.record_)
-        view._names, view._values = list(columns), values
+        view = cls(table, preparation.record_, others)
+        view._names, view._values, view._n_rows = list(columns), values, len(X)
         return view
 
     def _profile(self, name: str) -> _Column | None:
         if name not in self._profiles:
-            self._profiles[name] = _profile(self._values(name), self._records.get(name))
+            style = self._style(name)
+            self._profiles[name] = _profile(
+                self._values(name), self._records.get(name), style, self._others
+            )
         return self._profiles[name]
 
 
@@ -161,15 +177,17 @@ def _fitted_values(plan: Any, values: Any, n_rows: int) -> "pd.Series[Any]":
     )
 
 
-def _profile(series: "pd.Series[Any]", record: ColumnRecord | None) -> _Column | None:
+def _profile(
+    series: "pd.Series[Any]", record: ColumnRecord | None, style: Style, others: str
+) -> _Column | None:
     if record is None or not record.counts_gaps:
         return None
     if not record.is_used:
-        return _Gaps.of(series)
+        return _Gaps.of(series, others)
     has_numbers = record.kind in {"numeric", "duration", "date"} and series.dtype.kind in "iufmM"
     if has_numbers and series.nunique() > _FEW_LEVELS:
-        return _Numbers.of(series)
-    return _Levels.of(series)
+        return _Numbers.of(series, style, others)
+    return _Levels.of(series, style, others)
 
 
 @dataclass(frozen=True)
@@ -178,15 +196,19 @@ class _Gaps:
 
     n_rows: int
     n_gaps: int
+    others: str  # what the rows are called
 
     @classmethod
-    def of(cls, series: "pd.Series[Any]") -> "_Gaps":
-        return cls(len(series), int(series.isna().sum()))
+    def of(cls, series: "pd.Series[Any]", others: str) -> "_Gaps":
+        return cls(len(series), int(series.isna().sum()), others)
+
+    def part(self, count: int) -> str:
+        return _part(count, self.n_rows, self.others)
 
     def compare(self, value: Any) -> tuple[str, float]:
         if value is not None:
             return "", 0.0
-        return f"in {_part(self.n_gaps, self.n_rows)}", -log(self.n_gaps / self.n_rows)
+        return f"in {self.part(self.n_gaps)}", -log(self.n_gaps / self.n_rows)
 
 
 @dataclass(frozen=True)
@@ -199,15 +221,17 @@ class _Numbers:
     high: float
     n_at_median: int
     unit: str  # of dates: M, of durations: m
+    style: Style
 
     @classmethod
-    def of(cls, series: "pd.Series[Any]") -> "_Numbers":
+    def of(cls, series: "pd.Series[Any]", style: Style, others: str) -> "_Numbers":
         values = _as_floats(series)
         finite = values[np.isfinite(values)]
         low, median, high = np.quantile(finite, (0.05, 0.5, 0.95)) if len(finite) else [0.0] * 3
         n_at_median = int(np.count_nonzero(values == median))
         kind = series.dtype.kind
-        return cls(_Gaps.of(series), float(low), float(median), float(high), n_at_median, kind)
+        ends = float(low), float(median), float(high)
+        return cls(_Gaps.of(series, others), *ends, n_at_median, kind, style)
 
     def compare(self, value: Any) -> tuple[str, float]:
         if value is None:
@@ -218,9 +242,9 @@ class _Numbers:
         if 2 * n_present < self.gaps.n_rows:
             presence = -log(n_present / self.gaps.n_rows)
             if presence > surprise:
-                return f"missing in {_part(self.gaps.n_gaps, self.gaps.n_rows)}", presence
+                return f"missing in {self.gaps.part(self.gaps.n_gaps)}", presence
         if self.low == self.high:
-            return f"{self.usual()} ({_part(self.n_at_median, self.gaps.n_rows)})", surprise
+            return f"{self.usual()} ({self.gaps.part(self.n_at_median)})", surprise
         return self.usual(), surprise
 
     def usual(self) -> str:
@@ -250,10 +274,11 @@ class _Numbers:
 
     def _text(self, number: float) -> str:
         if self.unit == "M":
-            return str(np.datetime64(int(number // 1e9), "s").astype("M8[D]"))
+            return self.style.text(np.datetime64(int(number // 1e9), "s").astype("M8[D]"))
         if self.unit == "m":
-            return str(pd.Timedelta(np.timedelta64(int(number // 1e3), "us")))
-        return _range_end(number, self.high - self.low)
+            return self.style.text(np.timedelta64(int(number // 1e9), "s"))
+        width = (self.high - self.low) * self.style.factor
+        return self.style.text(number, lambda own: _range_end(own, width))
 
 
 @dataclass(frozen=True)
@@ -264,24 +289,24 @@ class _Levels:
     counts: dict[Hashable, int]
     entropy: float
     most: Hashable
+    style: Style
 
     @classmethod
-    def of(cls, series: "pd.Series[Any]") -> "_Levels":
+    def of(cls, series: "pd.Series[Any]", style: Style, others: str) -> "_Levels":
         counts = {level: int(n) for level, n in series.value_counts().items()}
-        gaps = _Gaps.of(series)
+        gaps = _Gaps.of(series, others)
         shares = np.array([*counts.values(), gaps.n_gaps or gaps.n_rows]) / gaps.n_rows
         most = next(iter(counts), None)
-        return cls(gaps, counts, float(-(shares * np.log(shares)).sum()), most)
+        return cls(gaps, counts, float(-(shares * np.log(shares)).sum()), most, style)
 
     def compare(self, value: Any) -> tuple[str, float]:
         n_rows = self.gaps.n_rows
         count = self.gaps.n_gaps if value is None else self.counts.get(value, 1)
         surprise = max(0.0, -log(count / n_rows) - self.entropy)
-        usual = f"in {_part(count, n_rows)}"
+        usual = f"in {self.gaps.part(count)}"
         n_most = self.counts.get(self.most, 0)
         if value != self.most and 2 * n_most > n_rows:
-            most = f"{self.most:g}" if isinstance(self.most, float) else str(self.most)
-            usual += f", usually {most}"
+            usual += f", usually {self.style.text(self.most)}"
         return usual, surprise
 
 
@@ -299,16 +324,17 @@ def _as_float(value: Any) -> float:
     return float(value)
 
 
-def _part(count: int, n_rows: int) -> str:
+def _part(count: int, n_rows: int, others: str = "row") -> str:
     """Say which part of the rows has a value.
 
-    >>> _part(1, 600), _part(3, 600), _part(599, 600)
-    ('no other row', '0.5% of the rows', '99.8% of the rows')
+    >>> _part(1, 600), _part(3, 600), _part(599, 600, "training row")
+    ('no other row', '0.5% of the rows', '99.8% of the training rows')
     """
     if count <= 1:
-        return "no other row"
+        return "no other row" if others == "row" else f"no {others}"
     share = 100 * count / n_rows
-    return f"{share:.1f}% of the rows" if share >= 0.1 else f"{count:,} of {n_rows:,} rows"
+    part = f"{share:.1f}% of the" if share >= 0.1 else f"{count:,} of {n_rows:,}"
+    return f"{part} {others}s"
 
 
 def _range_end(number: float, spread: float) -> str:

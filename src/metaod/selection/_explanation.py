@@ -13,7 +13,11 @@ from metaod.models import Matrix, find_family, member_ids
 if TYPE_CHECKING:
     from metaod.artifacts import Artifact, History
 
-MEASURE_TITLES = {"ap": "AP", "roc_auc": "ROC AUC", "precision_at_n": "precision at n"}
+MEASURE_TITLES = {
+    "ap": "average precision",
+    "roc_auc": "ROC AUC",
+    "precision_at_n": "precision at n",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,30 +63,28 @@ class Explanation:
             "features": _records(self.features),
         }
 
-    def reasons(self) -> list[str]:
-        """Describe why it was picked, line by line, without the historical tables."""
+    def reason(self) -> str:
+        """Say in a sentence why it was picked."""
         if self.is_fixed:
-            lines = ["It is fixed: the committee is the same for every table."]
-        elif self.usual is None:
-            lines = ["No explanation: the learner has no history, or does not know the model."]
-        elif self.pick == self.usual:
-            lines = ["It is also the pick for a table with median meta-features."]
-        else:
-            usual = family_names(member_ids(self.usual))
-            is_same = usual == family_names(member_ids(self.pick))
-            other = ", with other hyperparameters" if is_same else ""
-            lines = [f"For a table with median meta-features the pick would be {usual}{other}."]
+            return "It is fixed: the committee is the same for every table."
+        if self.usual is None:
+            return "No explanation: the learner has no history, or does not know the model."
+        if self.pick == self.usual:
+            return "It is also the pick for an ordinary table."
+        usual = family_names(member_ids(self.usual))
+        is_same = usual == family_names(member_ids(self.pick))
+        other = ", with other settings" if is_same else ""
+        return f"For an ordinary table the pick would be {usual}{other}."
+
+    def figures(self) -> list[str]:
+        """Describe, line by line, the meta-features that favour it and the historical tables."""
+        lines = []
         if len(self.features):
             lines.append("Meta-features that favour it (this table; median):")
             lines.extend(
                 f"  {row.feature}: {_shown(row.value, '.4g')}; {row.ordinary:.4g}"
                 for row in self.features.itertuples()
             )
-        return lines
-
-    def similar(self) -> list[str]:
-        """Describe the historical tables, line by line."""
-        lines = []
         if len(self.nearest):
             title = MEASURE_TITLES.get(self.measure, self.measure)
             lines.append(f"Nearest historical tables, with {title} of the pick (of iForest):")
@@ -93,7 +95,7 @@ class Explanation:
         return lines
 
     def __str__(self) -> str:
-        return "\n".join([*self.reasons(), *self.similar()])
+        return "\n".join([self.reason(), *self.figures()])
 
 
 def family_names(models: Sequence[str]) -> str:

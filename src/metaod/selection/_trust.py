@@ -76,21 +76,19 @@ class Trust:
         if not self.is_calibrated:
             return "No confidence estimate: the learner is not calibrated for this pick."
         if self.is_fixed:
-            return (
-                f"Mean performance on the historical tables: {self.predicted:.2f} "
-                f"({self.level:.0%} of them: {self.low:.2f} to {self.high:.2f}), where 0 is the "
-                "worst model for a table and 1 the best.\n"
-                "On them the committee was better than isolation forest on "
-                f"{self.beats:.0%} and worse on {self.loses:.0%}."
-            )
-        text = (
-            f"Expected performance: {self.predicted:.2f} ({self.level:.0%} interval {self.low:.2f} "
-            f"to {self.high:.2f}), where 0 is the worst model for this table and 1 the best."
+            text = "On tables where the outliers are known, this ranking reached"
+            text += f" {self.predicted:.2f} on average"
+        else:
+            text = f"This ranking is expected to reach {self.predicted:.2f}"
+        text += (
+            f", where 0 is the worst model for a table and 1 the best ({self.low:.2f} to "
+            f"{self.high:.2f} for {self.level:.0%} of tables)."
         )
         if not np.isnan(self.beats):
+            seen = "these tables" if self.is_fixed else "tables that were new to it"
             text += (
-                "\nOn tables from unseen sources the picks were better than isolation forest on "
-                f"{self.beats:.0%} and worse on {self.loses:.0%}."
+                f"\nOn {seen} it was better than isolation forest, a common detector, for "
+                f"{self.beats:.0%} and worse for {self.loses:.0%}."
             )
         return text
 
@@ -150,7 +148,7 @@ def committee_trust(
 def _about_unlikeness(unlikeness: float, figures: dict[str, float]) -> str:
     # rounded down: 99.9 % are not all
     share = "all" if unlikeness >= 1 else f"{int(100 * unlikeness)}%"
-    text = f"the table is unlike the training data, more so than {share} of its datasets"
+    text = f"the table is unlike those that MetaOD has learned from, more so than {share} of them"
     near, far = figures.get("regret_near", 0.0), figures.get("regret_far", 0.0)
     rises = figures.get("regret_distance_correlation", 0.0) > 0 and round(far, 2) > round(near, 2)
     if rises and figures.get("regret_distance_p", 1.0) < 0.05:
@@ -165,9 +163,8 @@ def _about_size(prepared: PreparedTable, sizes: Sequence[int], n_tables: int) ->
     if n_tables == 0 or n_tables - n_larger >= SMALL * n_tables:
         return []
     larger = f"all {n_larger}" if n_larger == n_tables else f"{n_larger} of the {n_tables}"
-    return [
-        f"the table has {n_rows} rows; {larger} training datasets have more; add rows if you can"
-    ]
+    known = f"{larger} tables that MetaOD has learned from have more"
+    return [f"the table has {n_rows} rows; {known}; add rows if you can"]
 
 
 def _about_rows(prepared: PreparedTable) -> list[str]:
@@ -197,7 +194,7 @@ def table_notes(record: PreparationRecord, *, fitted: bool = True) -> tuple[str 
             unused.setdefault(column.kind, []).append(column.name)
     if fitted and unused:
         kinds = "; ".join(f"{kind}: {listed(names)}" for kind, names in unused.items())
-        notes.append(f"Columns that are not used: {kinds}.")
+        notes.append(f"Columns that the scores do not use: {kinds}.")
     used = [column for column in record.columns if column.is_used]
     infinite = [column for column in used if column.n_infinite]
     if infinite:

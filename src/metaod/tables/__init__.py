@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from metaod.tables._roles import Roles
     from metaod.tables._saved_table import save_table, saved_table
     from metaod.tables._stream import TableStream, is_large, stream_table
+    from metaod.tables._styles import Style
     from metaod.tables._table import Table
     from metaod.tables.examples import load_example
     from metaod.tables.readers import READ_ENDINGS
@@ -35,6 +36,7 @@ __all__ = [
     "PreparedTable",
     "ReadRows",
     "Roles",
+    "Style",
     "Table",
     "TableStream",
     "cell_text",

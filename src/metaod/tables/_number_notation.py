@@ -93,6 +93,11 @@ class NumberNotation:
         return _SHARES.get(self.mark, 0)
 
     @property
+    def factor(self) -> float:
+        """How much larger numbers are written than they are read: 100 for percentages."""
+        return 10.0**-self._shift
+
+    @property
     def is_sure(self) -> bool:
         """Whether such texts cannot be names; some have words: '2 rooms' beside 'no room'."""
         return not self.has_unit or self.mark in _SHARES

@@ -406,9 +406,9 @@ def prepare(table: Preparable, **options: Any) -> PreparedTable:
     --------
     >>> frame = pd.DataFrame({"id": [7, 8, 9], "speed": [1.5, 2.5, 0.5], "wheels": [4, 4, 4]})
     >>> print(prepare(frame).record)
-    'id' (identifier) was dropped: its name says so and all its values are distinct.
+    'id' (identifier) was left out: its name says so and all its values are distinct.
     'speed' (numeric) was kept as it is.
-    'wheels' (constant) was dropped: the same value in every row.
+    'wheels' (constant) was left out: the same value in every row.
     """
     legal = tuple(signature(Preparation).parameters)
     for name, value in options.items():

@@ -14,7 +14,7 @@ from metaod.errors import BadColumn, BadFile, BadParameter
 from metaod.options import Reading, takes
 from metaod.tables._column_types import ColumnTyper, mask_missing
 from metaod.tables._footers import Footer, find_footer
-from metaod.tables._notations import ERROR_WORDS, MISSING_WORDS, Hints
+from metaod.tables._notations import ERROR_WORDS, MISSING_WORDS, Hints, Plain
 from metaod.tables._objects import as_text_column
 from metaod.tables._table import Original, Table
 from metaod.tables.readers import READERS, choose_reader
@@ -145,7 +145,10 @@ def finish(
     written = {name: item for name, item in typer.written.items() if name in frame.columns}
     misfits = {name: item for name, item in typer.misfits.items() if name in frame.columns}
     misfits = misfits if typer.bad_values == "finding" else {}
-    table = Table(frame, label, source, tuple(warnings), typed=True)
+    numbers = Plain("numeric", options.decimal or content.decimal)
+    floats = [str(name) for name, dtype in frame.dtypes.items() if dtype.kind == "f"]
+    notations = dict.fromkeys(floats, numbers) | typer.notations
+    table = Table(frame, label, source, tuple(warnings), typed=True, notations=notations)
     return replace(table, written=written, misfits=misfits, bad_values=typer.bad_values)
 
 

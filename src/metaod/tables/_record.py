@@ -27,7 +27,8 @@ UNUSED_DATES = Message(
 _TOO_FAR = (pd.errors.OutOfBoundsDatetime, pd.errors.OutOfBoundsTimedelta, OverflowError)
 _LONGEST_NUMBER = 12  # as in the file: 1,234,567.89 fits
 UNRELATED = "it is unrelated to every other column"  # a reason
-_ACTION_TEXTS = {"kept": "kept as it is", "dropped": "dropped"}
+_EVIDENCE = {"gaps": "missing values", "combinations": "unusual combinations"}
+_ACTION_TEXTS = {"kept": "kept as it is", "dropped": "left out"}
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ class ColumnRecord:
         Examples
         --------
         >>> print(ColumnRecord("id", "identifier", "dropped", reason="all distinct").sentence())
-        'id' (identifier) was dropped: all distinct.
+        'id' (identifier) was left out: all distinct.
         """
         return f"{self.name!r} ({self.kind}) was {self.description()}."
 
@@ -137,7 +138,7 @@ class ColumnRecord:
         """Describe what was done, without the column's name; `word` writes options."""
         text = _ACTION_TEXTS.get(self.action, f"written as {self.action}")
         if self.action == "surprisal":
-            text = f"replaced by the surprisal of its {counted(self.n_levels, 'value')}"
+            text = f"replaced by how rare each of its {counted(self.n_levels, 'value')} is"
         text += f": {self.why(word)}" if self.reason else ""
         unseen = f"{counted(self.n_unseen, 'row')} with a value not seen before"
         clauses = (text, self._gaps(), unseen if self.n_unseen else "")
@@ -284,6 +285,11 @@ class PreparationRecord:
     def names(self) -> tuple[str, ...]:
         """The matrix's columns."""
         return (*(name for column in self.columns for name in column.outputs), *self.evidence)
+
+    def words(self) -> dict[str, str]:
+        """Return what people call the matrix's columns: the user's column, or the evidence."""
+        own = {output: column.name for column in self.columns for output in column.outputs}
+        return own | {name: _EVIDENCE[name.partition(" (")[0]] for name in self.evidence}
 
     @property
     def naming(self) -> tuple[str, ...]:

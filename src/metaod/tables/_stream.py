@@ -258,7 +258,7 @@ class TableStream:
         written = {name: item for name, item in written.items() if name in typed.columns}
         misfits = {name: item for name, item in misfits.items() if name in typed.columns}
         table = Table(typed, None, self.source.name, typed=True, bad_values=self._late)
-        return replace(table, written=written, misfits=misfits)
+        return replace(table, written=written, misfits=misfits, notations=self.sample.notations)
 
     def _typed(
         self,

@@ -18,7 +18,8 @@ from metaod.options import BadValues, Reading
 from metaod.tables._column_types import Written
 from metaod.tables._column_values import Cells, Place
 from metaod.tables._misfits import Misfits
-from metaod.tables._notations import MISSING_WORDS
+from metaod.tables._notations import MISSING_WORDS, Notation, Plain
+from metaod.tables._styles import Style
 from metaod.tables.readers._raw_text import RawText
 from metaod.tables.readers._reader import Content, SheetPlaces
 from metaod.tables.readers._source import Source
@@ -178,6 +179,8 @@ class Table:
     misfits : mapping of str to Misfits
         Cells that are not what their column is, as a word in a column of numbers: they are missing
         in the frame.
+    notations : mapping of str to Notation
+        The notations of the other columns that were read from text.
     bad_values : {"finding", "missing", "text", "error"}
         The option with which it was read: with the last two, a fitted preparation refuses cells
         that are not what its columns are.
@@ -191,6 +194,7 @@ class Table:
     original: Original | None = None
     written: Mapping[str, Written] = field(default_factory=dict, repr=False)
     misfits: Mapping[str, Misfits] = field(default_factory=dict, repr=False)
+    notations: Mapping[str, Notation] = field(default_factory=dict, repr=False)
     bad_values: BadValues = field(default="finding", repr=False)
 
     @classmethod
@@ -230,7 +234,16 @@ class Table:
             labels = self.written[column].labels
             code = labels.codes[row]
             return labels.texts[code] if code >= 0 else ""
-        return self.misfits[column].text(row) if column in self.misfits else ""
+        text = self.misfits[column].text(row) if column in self.misfits else ""
+        style = self.style(column)
+        return text if text or style.is_plain else style.text(self.frame[column].iloc[row])
+
+    def style(self, column: str) -> Style:
+        """Return how the values of a column are written."""
+        own = self.written.get(column)
+        if own is None:
+            return Style.of(self.notations.get(column, Plain("numeric")))
+        return Style.of(own.notation, own.labels.texts)
 
     def given(self) -> pd.DataFrame:
         """Return the frame with the texts of misfits in their cells."""

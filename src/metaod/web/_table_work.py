@@ -240,7 +240,7 @@ class TableWork:
 
     def _cells(self, place: int) -> list[dict[str, Any]]:
         found = self._now
-        described = (describe_finding(own, found.decimal) for own in found.findings_of(place))
+        described = (describe_finding(own, found.table) for own in found.findings_of(place))
         findings = {own["name"]: own for own in described}
         judged, corrections = self._judgements
         cells = sorted(self._view.cells(place), key=lambda cell: cell.name not in findings)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaod.tables import Table, cell_text, nanoseconds
+from metaod.tables import Style, Table, cell_text, nanoseconds
 
 Kind = Literal["number", "date", "truth", "text"]
 Values = npt.NDArray[np.float64]
@@ -19,6 +19,7 @@ N_BINS = 64  # of a predictor; its first bin holds missing values
 _FEW = 32  # distinct numbers that are predicted as categories
 _MOST_CLASSES = 63  # rarer values are predicted as one
 _SKEW = 3.0  # of a positive column that is compared on logarithms
+_PLAIN = Style()
 _DAY = 86_400e9
 _LARGEST = 1e100  # sums and products of larger numbers overflow; findings show them as they are
 _LEAST = 1e-300
@@ -41,6 +42,8 @@ class Column:
         The distinct values: numbers that rise, or texts.
     misfits : mapping of int to str
         Cells that are not what the column is, as written, by row.
+    style : Style, optional
+        How its values are written.
     """
 
     name: str
@@ -48,6 +51,7 @@ class Column:
     codes: Codes
     distinct: npt.NDArray[Any]
     misfits: Mapping[int, str]
+    style: Style = _PLAIN
 
     @property
     def is_number(self) -> bool:
@@ -127,14 +131,15 @@ class Column:
         of_distinct = 1 + np.searchsorted(ends, self.distinct.astype(np.float64), side="left")
         return self.spread(of_distinct, 0).astype(np.uint8)
 
-    def shown(self, number: float) -> str:
-        """Write a number of the column as people read it."""
+    def value(self, number: float) -> Any:
+        """Return a number as the table has it: a date, true or false, or a number."""
         if self.kind == "date":
-            stamp = pd.Timestamp(0) + pd.to_timedelta(round(number * 86_400), unit="s")
-            return cell_text(stamp)
-        if self.kind == "truth":
-            return str(number >= 0.5)
-        return f"{float(f'{number:.4g}'):,.12g}"
+            return pd.Timestamp(np.datetime64(round(number * 86_400), "s"))
+        return bool(number >= 0.5) if self.kind == "truth" else float(number)
+
+    def shown(self, number: float) -> str:
+        """Write a number of the column as the user has them, with four digits."""
+        return self.style.text(self.value(number), lambda own: f"{float(f'{own:.4g}'):.12g}")
 
 
 @dataclass(frozen=True)
@@ -207,17 +212,19 @@ def columns_of(table: Table) -> list[Column]:
             numbers = series.to_numpy(dtype=np.float64, na_value=np.nan)
             infinite = np.flatnonzero(np.isinf(numbers)).tolist()
             texts |= {row: str(series.iloc[row]) for row in infinite}
-        found.append(_column(str(name), series, texts))
+        found.append(_column(str(name), series, texts, table.style(str(name))))
     return found
 
 
-def _column(name: str, series: "pd.Series[Any]", misfits: Mapping[int, str]) -> Column:
+def _column(
+    name: str, series: "pd.Series[Any]", misfits: Mapping[int, str], style: Style
+) -> Column:
     kind, values = _typed(series)
     if kind == "text":
         codes, distinct = pd.factorize(values, use_na_sentinel=True)
     else:
         codes, distinct = pd.factorize(values, sort=True, use_na_sentinel=True)
-    return Column(name, kind, codes.astype(np.int64), np.asarray(distinct), misfits)
+    return Column(name, kind, codes.astype(np.int64), np.asarray(distinct), misfits, style)
 
 
 def _typed(series: "pd.Series[Any]") -> tuple[Kind, npt.NDArray[Any]]:
@@ -258,7 +265,8 @@ def _joined(first: Column, second: Column) -> Column:
     own = np.append(codes[: len(first.distinct)], -1)[first.codes]
     later = np.append(codes[len(first.distinct) :], -1)[second.codes]
     joined_codes = np.concatenate([own, later]).astype(np.int64)
-    return Column(first.name, first.kind, joined_codes, np.asarray(distinct), misfits)
+    values = np.asarray(distinct)
+    return Column(first.name, first.kind, joined_codes, values, misfits, second.style)
 
 
 def row_hashes(columns: Sequence[Column]) -> npt.NDArray[np.uint64]:

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from metaod.wrong_cells._columns import Codes, Column, Values
 from metaod.wrong_cells._evidence import FEATURES, CellEvidence, TableEvidence
@@ -23,6 +22,7 @@ _PROBABLE = 0.5
 _FEWEST_ALIKE = 10  # rows with the same value of another column
 _MOST_ALIKE = 20_000  # rows among which they are looked for
 _NARROW = 0.5  # of the usual range
+_DIGITS = 12  # of a corrected number
 _WIDTH = 1.645  # spreads on either side of the usual range: nine of ten values
 _LOOKALIKES = str.maketrans({"O": "0", "o": "0", "l": "1", "I": "1", "S": "5", "B": "8"})
 
@@ -66,7 +66,12 @@ def _out_of_order(
             continue
         other, word = (order.second, "before") if place == order.first else (order.first, "after")
         column = columns[other]
-        return "order", f"not {word} {column.shown(column.values[row])}", f"by {column.name}", None
+        return (
+            "order",
+            f"not {word} {column.shown(column.values[row])}",
+            f"given {column.name}",
+            None,
+        )
     return None
 
 
@@ -104,8 +109,8 @@ def _number(
     if own.formula is not None and facts["formula"] > 0:
         names = ", ".join(columns[term].name for term in own.formula.terms[:3])
         names += ", ..." if len(own.formula.terms) > 3 else ""
-        value = float(own.formula.value[row])
-        return "formula", column.shown(value), f"by {names}", value
+        value = _rounded(column, own.formula.value[row])
+        return "formula", column.style.text(value), f"given {names}", value
     is_odd = max(facts["residual"], facts["outside"]) > _FAR
     if facts["code"] and is_odd and (facts["code"] > 1 or facts["spike"] > _SPIKE):
         return "code", *_usual(own, row), None
@@ -117,8 +122,8 @@ def _number(
         }
         best = max(gains, key=lambda name: gains[name], default="")
         if best and gains[best] > _LEAST_GAIN:
-            value = float(own.slips.values[best][slip])
-            return best, column.shown(value), "", value
+            value = _rounded(column, own.slips.values[best][slip])
+            return best, column.style.text(value), "", value
     if facts["group ahead"] > _LEAST_RATIO:
         return _contradicting(own, columns, row)
     kind = "far" if _is_isolated(facts) else "series" if facts["series"] > _JUMP else "number"
@@ -226,16 +231,17 @@ def _code_of_class(column: Column, wanted: int) -> int:
 
 def _value(column: Column, code: int) -> Any:
     value = column.distinct[code]
-    if column.kind == "date":
-        return pd.Timestamp(0) + pd.to_timedelta(round(float(value) * 86_400), unit="s")
-    if column.kind == "truth":
-        return bool(value)
-    return float(value) if column.is_number else value
+    return column.value(float(value)) if column.is_number else value
+
+
+def _rounded(column: Column, number: float) -> Any:
+    """Return a computed number as a value without the errors of rounding."""
+    return column.value(float(f"{number:.{_DIGITS}g}"))
 
 
 def _written(column: Column, code: int) -> str:
-    value = column.distinct[code]
-    return column.shown(float(value)) if column.is_number else repr(value)
+    value = _value(column, code)
+    return column.style.text(value) if column.is_number else repr(value)
 
 
 def slip_of(own: CellEvidence, columns: Sequence[Column], row: int, kind: str, right: Any) -> str:

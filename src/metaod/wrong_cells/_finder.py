@@ -163,11 +163,12 @@ def _most_suspicious(scores: Sequence[Values], places: Sequence[Codes]) -> list[
 
 
 def _values(table: Table, column: Column, positions: Codes, rows: Codes) -> list[Any]:
-    """Return cells as written if they do not fit their column, else as the table has them."""
+    """Return cells as written, if they were read in a notation or are misfits."""
     series = table.frame[column.name].iloc[positions]
     values = series.astype(object).where(series.notna(), None).tolist()
     return [
-        column.misfits.get(row, value) for row, value in zip(rows.tolist(), values, strict=True)
+        column.misfits.get(row) or table.text(column.name, position) or value
+        for row, position, value in zip(rows.tolist(), positions.tolist(), values, strict=True)
     ]
 
 

@@ -1,5 +1,6 @@
 """Findings: cells that are probably wrong, and what would be usual."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -20,6 +21,7 @@ LEAST_SCORE = 0.02
 _LONGEST = 40
 _LEAST_CONFIRMED = 0.5  # of the answers about cells alike, for others to stay findings together
 
+_NUMERIC = re.compile(r"[^\w\s'\"]*\s?[0-9]")  # a number, date or amount: -21,5 or $ 1,234
 _CERTAINTIES = {0.9: "almost certain", 0.7: "likely", 0.0: "possible"}
 
 KINDS = {
@@ -255,4 +257,4 @@ def short(value: Any) -> str:
     text = cell_text(value)
     text = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
     is_number = isinstance(value, int | float | np.number)
-    return text if is_number or text[:1].isdigit() else repr(text)
+    return text if is_number or _NUMERIC.match(text) else repr(text)
