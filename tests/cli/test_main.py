@@ -106,6 +106,7 @@ def test_debug_is_accepted_anywhere(capsys):
         (ZeroDivisionError("division"), 1, "a defect in metaod, please report it"),
         (KeyboardInterrupt(), 130, "interrupted"),
         (MemoryError(), 2, "there is not enough memory"),
+        (ImportError("lib.so: failed to map segment"), 2, "there is not enough memory"),
         (BadFile("a\nb.csv", "broken\nthing"), 2, "a b.csv: broken thing"),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",

@@ -133,11 +133,11 @@ def test_damage_inside_is_a_bad_file_when_it_is_met(tmp_path):
 @pytest.mark.parametrize(
     ("table", "column", "value"),
     [
-        ("datasets", "n_rows", "many"), ("datasets", "n_outliers", -1),
-        ("models", "params", "{"), ("models", "params", b"\xca\xfe"), ("models", "scaling", "x"),
-        ("evaluations", "ap", "x"), ("cells", "state", "x"),
-        ("metafeature_schemas", "version", b"x"), ("metafeature_schemas", "features", "[]"),
-        ("metafeatures", "vector", b"123"),
+        ("datasets", "n_rows", "'many'"), ("datasets", "n_outliers", "-1"),
+        ("datasets", "origin", "CAST(x'ff' AS TEXT)"), ("models", "params", "'{'"),
+        ("models", "params", "x'cafe'"), ("models", "scaling", "'x'"), ("evaluations", "ap", "'x'"),
+        ("cells", "state", "'x'"), ("metafeature_schemas", "version", "x'00'"),
+        ("metafeature_schemas", "features", "'[]'"), ("metafeatures", "vector", "x'010203'"),
     ],
 )  # fmt: skip
 def test_a_value_that_another_program_wrote_is_a_bad_file(tmp_path, table, column, value):
@@ -145,7 +145,7 @@ def test_a_value_that_another_program_wrote_is_a_bad_file(tmp_path, table, colum
     filled_store(path).close()
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA ignore_check_constraints = ON")
-        connection.execute(f"UPDATE {table} SET {column} = ?", (value,))
+        connection.execute(f"UPDATE {table} SET {column} = {value}")
         connection.commit()
     with pytest.raises(BadFile, match=r"a\.db: is damaged: .*; restore a copy"):
         content(Store(path, read_only=True))

@@ -163,19 +163,12 @@ def run(
         _fail("interrupted", INTERRUPTED, debug=debug)
     except _Stopped:
         _fail("stopped by a signal", STOPPED, debug=debug)
-    except MemoryError:
-        what = "there is not enough memory; give fewer rows or columns, or use a larger machine"
-        _fail(what, USER_ERROR, debug=debug)
     except BrokenPipeError:
         # the output was closed (`| head`): no error, and no message at shutdown
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EIO, errno.EBADF):
-            _fail(f"cannot write the output: {error.strerror}", USER_ERROR, debug=debug)
-        _fail(_defect(error), DEFECT, debug=debug)
     except Exception as error:  # last resort: the user sees no bare traceback
-        _fail(_defect(error), DEFECT, debug=debug)
+        _fail(*_explained(error), debug=debug)
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -208,9 +201,22 @@ def _named_by_option(
     return error
 
 
-def _defect(error: Exception) -> str:
-    kind = type(error).__name__
-    return f"a defect in metaod, please report it: {kind}: {error}; --debug shows where"
+def _explained(error: Exception) -> tuple[str, int]:
+    """Return what is printed for an error of another kind, and the exit code."""
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EIO, errno.EBADF):
+        return f"cannot write the output: {error.strerror}", USER_ERROR
+    if _lacks_memory(error):
+        what = "there is not enough memory; give fewer rows or columns, or use a larger machine"
+        return what, USER_ERROR
+    what = f"{type(error).__name__}: {error}"
+    return f"a defect in metaod, please report it: {what}; --debug shows where", DEFECT
+
+
+def _lacks_memory(error: BaseException | None) -> bool:
+    """Whether memory was short, also while a library was loaded."""
+    if error is None or isinstance(error, MemoryError):
+        return error is not None
+    return "failed to map segment" in str(error) or _lacks_memory(error.__context__)
 
 
 def _usage_line(error: Exception) -> str:

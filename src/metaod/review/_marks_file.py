@@ -185,8 +185,8 @@ class MarksFile:
         if word in (*ANSWERS, _WITHDRAWN):
             return word
         if any(whole.startswith(word) for whole in (*ANSWERS, _WITHDRAWN)):
-            raise _CutOffError(f"the answer is {answer!r}")
-        raise self._bad(f"the answer is {answer!r}", line, "an answer is yes, no or unsure")
+            raise _CutOffError(f"the answer is {answer[:40]!r}")
+        raise self._bad(f"the answer is {answer[:40]!r}", line, "an answer is yes, no or unsure")
 
     def _check_version(self, text: str, line: int) -> None:
         if not text:

@@ -241,7 +241,8 @@ def explain(error: BaseException | None, where: str) -> UserError | None:
     code = getattr(error, "sqlite_errorcode", 0)
     # the last eight bits are the primary code, the others its variant
     primary = code & 0xFF
-    if primary in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+    is_no_text = code == 0 and isinstance(error, sqlite3.OperationalError)
+    if is_no_text or primary in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
         return BadFile(where, f"is damaged: {error}", remedy=RESTORE)
     what, remedy = _MESSAGES.get(code) or _MESSAGES.get(primary) or (None, None)
     return None if what is None else UserError(what, where=where, remedy=remedy)
