@@ -117,6 +117,15 @@ def duckdb_file(frame):
         return path.read_bytes()
 
 
+def arrow(frame, *, is_file=True, **options):
+    sink = io.BytesIO()
+    table = pa.Table.from_pandas(frame)
+    new = pa.ipc.new_file if is_file else pa.ipc.new_stream
+    with new(sink, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
+        writer.write_table(table, max_chunksize=5)
+    return sink.getvalue()
+
+
 # a cover, and a sheet with a title and a total, written by Excel's format of 1997
 XLS = zlib.decompress(
     base64.b85decode(
@@ -188,6 +197,9 @@ SAMPLES = {
     "blanks": (".txt", FRAME[["a", "b", "y"]].to_csv(sep=" ", index=False).encode()),
     "gzip": (".csv.gz", gzip.compress(FRAME.to_csv(index=False).encode())),
     "parquet": (".parquet", FRAME.to_parquet()),
+    "arrow": (".arrow", arrow(FRAME.set_index("b").assign(k=pd.Categorical(FRAME["c"])))),
+    "arrow stream": (".arrows", arrow(FRAME, is_file=False, compression="lz4")),
+    "feather": (".feather", arrow(FRAME, compression="zstd")),
     "parquet plain": (
         ".parquet",
         FRAME.set_index("b").to_parquet(compression=None, use_dictionary=False),

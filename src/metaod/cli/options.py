@@ -125,12 +125,15 @@ def open_tables(
 
 def check_files(command: str, files: Sequence[str] | None) -> None:
     """Refuse several tables of which one is standard input or does not exist."""
+    from metaod.tables import pattern_files
+
     named = files or []
     if len(named) > 1 and "-" in named:
         what = "stdin (-) cannot be read together with other files"
         raise UserError(what, where=command, remedy="give it alone")
     for file in named if len(named) > 1 else ():
-        if not Path(str(file)).expanduser().exists():
+        exists = Path(str(file)).expanduser().exists() or pattern_files(str(file))
+        if not exists and "://" not in str(file):
             raise BadFile(str(file), "there is no such file", remedy="check the path")
 
 

@@ -105,6 +105,8 @@ def review(
 
 def _refuse_together(file: str | None, asked: Asked, *, plays: bool) -> None:
     """Refuse options that contradict each other."""
+    from metaod.tables import pattern_files
+
     if asked.answers is not None and not plays:
         what = "--answers counts the answers that a label gives"
         raise UserError(what, where=_COMMAND, remedy="name the label with --label")
@@ -114,8 +116,8 @@ def _refuse_together(file: str | None, asked: Asked, *, plays: bool) -> None:
     if not plays and file == "-":
         what = "answers come from stdin, so the table cannot"
         raise UserError(what, where=_COMMAND, remedy="name a file")
-    if not plays and asked.marks is None and "://" in str(file):
-        what = "the answers to rows of a database need a file"
+    if not plays and asked.marks is None and ("://" in str(file) or pattern_files(str(file))):
+        what = "the answers to rows of a database or of several files need a file"
         raise UserError(what, where=_COMMAND, remedy="name one with --marks FILE")
     if not plays and (sys.stdin is None or sys.stdin.closed):
         what = "standard input is closed, and answers come from it"

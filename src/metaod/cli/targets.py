@@ -1,6 +1,7 @@
 """Where ``metaod detect`` writes the tables with their scores, and the reports."""
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path, PurePath
 from typing import Any, Literal
@@ -18,6 +19,7 @@ def targets_of(
     The option is --output, --cells (the findings), --fix (the corrected table) or --report.
     """
     from metaod.detection import output_path, scored_name
+    from metaod.tables import pattern_files
 
     named = list(files) if files else [None]
     if given == "-" and option == "--output":
@@ -33,7 +35,15 @@ def targets_of(
     }
     name_of, legal = kinds[option]
     paths = _paths(command, option, named, given, name_of)
-    legal |= {"sources": [file for file in named if file not in (None, "-")], "owner": command}
+    legal |= {
+        "sources": [
+            own
+            for file in named
+            if file not in (None, "-")
+            for own in pattern_files(file) or [file]
+        ],
+        "owner": command,
+    }
     try:
         return [None if path is None else output_path(path, name=option, **legal) for path in paths]
     except BadParameter as error:
@@ -64,7 +74,7 @@ def _paths(
         remedy = f"make it first, or end its name with a slash: {option} {place.with_suffix('')}/"
         raise UserError(what, where=str(place), remedy=remedy)
     own = {None: "example.csv", "-": "stdin.csv"}
-    names = [name_of(hide_password(own.get(name) or str(name))) for name in named]
+    names = [name_of(_plain(own.get(name) or str(name))) for name in named]
     for name in names:
         if names.count(name) > 1:
             what = f"two tables would both be written to {name}"
@@ -76,6 +86,15 @@ def _paths(
         what = f"cannot be made ({error.strerror})"
         raise UserError(what, where=str(place), remedy="check the path") from error
     return [place / name for name in names]
+
+
+def _plain(source: str) -> str:
+    """Return a name that a file can be called after, for a URL or a pattern.
+
+    >>> _plain("logs/*.csv")
+    'logs/all.csv'
+    """
+    return re.sub(r"[*?\[\]]+", "all", hide_password(source))
 
 
 def _stem(source: str) -> str:

@@ -6,6 +6,7 @@ from metaod._lazy import exports
 
 if TYPE_CHECKING:
     from metaod.tables._columns import SURPRISAL_UNIT
+    from metaod.tables._file_patterns import pattern_files
     from metaod.tables._objects import nanoseconds, plain_values
     from metaod.tables._preparation import NothingToScore, Preparation, prepare
     from metaod.tables._read_rows import ReadRows
@@ -44,6 +45,7 @@ __all__ = [
     "is_large",
     "load_example",
     "nanoseconds",
+    "pattern_files",
     "plain_values",
     "prepare",
     "read_table",

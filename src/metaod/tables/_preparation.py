@@ -166,9 +166,14 @@ class Preparation:
         if earlier:
             messages.append(_earlier_note(earlier))
         rows, reasons = _typed(rows, roles, earlier, messages)
+        file_column = table.file_column if isinstance(table, Table) else None
+        if file_column is not None and not roles.may_leave_out(file_column):
+            file_column = None
         fitted = [
             leave_out(rows.cells(name), "ignored", "written by metaod before")
             if name in earlier
+            else leave_out(rows.cells(name), "identifier", "names the file", cause="id")
+            if name == file_column
             else fit_column(rows.cells(name), roles, self.distinct_share, reasons.get(name, ""))
             for name in rows.frame.columns
         ]

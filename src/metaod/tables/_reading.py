@@ -1,9 +1,9 @@
 """Read a table: choose the reader of its format, convert its options, separate the label."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from os import PathLike
+from os import PathLike, fsdecode
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import pandas as pd
 from metaod.errors import BadColumn, BadFile, BadParameter
 from metaod.options import Reading, takes
 from metaod.tables._column_types import ColumnTyper, mask_missing
+from metaod.tables._file_patterns import FilePart, joined, pattern_files
 from metaod.tables._footers import Footer, find_footer
 from metaod.tables._notations import ERROR_WORDS, MISSING_WORDS, Hints, Plain
 from metaod.tables._objects import as_text_column
@@ -20,7 +21,7 @@ from metaod.tables._table import Original, Table
 from metaod.tables.readers import READERS, choose_reader
 from metaod.tables.readers._names import index_by_unnamed
 from metaod.tables.readers._reader import Content
-from metaod.tables.readers._source import open_path, open_stream
+from metaod.tables.readers._source import Source, open_path, open_stream
 from metaod.tables.readers.memory import is_in_memory, read_memory
 
 
@@ -32,9 +33,9 @@ def read_table(source: object, options: Reading) -> Table:
     ----------
     source : path, file object or table
         A file: delimited text (CSV, TSV, ...), Parquet, ARFF, MATLAB, HDF5, NPY, NPZ, XLSX, XLS,
-        ODS, JSON, SQLite or DuckDB, the text ones also gzipped; the URL of a database; ``'-'`` for
-        standard input; or a numpy array, a pandas, polars or pyarrow table, a scipy sparse matrix, a list of
-        rows or a dict of columns.
+        ODS, JSON, Arrow, SQLite or DuckDB, the text ones also gzipped; a pattern of files such as
+        ``logs/*.csv``; the URL of a database; ``'-'`` for standard input; or a numpy array, a
+        pandas, polars or pyarrow table, a scipy sparse matrix, a list of rows or a dict of columns.
     options : Reading
 
     Returns
@@ -51,13 +52,26 @@ def read_table(source: object, options: Reading) -> Table:
     0    1.80      75
     1    1.75      70
     """
-    if isinstance(source, str | PathLike):
-        opened = open_path(source, options.max_bytes, options.shown_as)
-    elif is_file(source):
-        opened = open_stream(source, options.max_bytes)
-    else:
+    if not is_file(source):
         check_options(options, "a table in memory", frozenset({"decimal"}))
         return finish(read_memory(source, options), options, type(source).__name__, path=None)
+    files = pattern_files(source) if isinstance(source, str | PathLike) else []
+    if files:
+        return _read_files(files, fsdecode(source), options)  # type: ignore[arg-type]  # a path
+    content, opened, options, footer = _read_content(source, options)
+    table = finish(content, options, opened.name, path=opened.name, footer=footer)
+    again = partial(choose_reader(opened).read, opened, options)
+    return replace(table, original=Original.of(content, opened, again, options.label))
+
+
+def _read_content(
+    source: object, options: Reading
+) -> tuple[Content, Source, Reading, Footer | None]:
+    """Read a file without a sure total; also return the options that leave it out."""
+    if isinstance(source, str | PathLike):
+        opened = open_path(source, options.max_bytes, options.shown_as)
+    else:
+        opened = open_stream(source, options.max_bytes)
     reader = choose_reader(opened)
     check_options(options, reader.kind, reader.options)
     content = reader.read(opened, options)
@@ -69,9 +83,25 @@ def read_table(source: object, options: Reading) -> Table:
         content = reader.read(opened, options)
         content = replace(content, warnings=(*content.warnings, footer.left_out()))
         footer = None
-    table = finish(content, options, opened.name, path=opened.name, footer=footer)
-    again = partial(reader.read, opened, options)
-    return replace(table, original=Original.of(content, opened, again, options.label))
+    return content, opened, options, footer
+
+
+def _read_files(files: Sequence[str], pattern: str, options: Reading) -> Table:
+    parts = []
+    for file in files:
+        content, opened, own, footer = _read_content(file, options)
+        if content.label_values is not None:
+            what = "its label is an array, which files of a pattern cannot have"
+            raise BadFile(file, what, remedy="write the label as a column")
+        if footer is not None:
+            offered = footer.offered(own.skip_footer or 0)
+            content = replace(content, warnings=(*content.warnings, offered))
+        again = partial(choose_reader(opened).read, opened, own)
+        original = Original.of(content, opened, again, None)
+        parts.append(FilePart(file, content, original))
+    content, joint, added = joined(parts, pattern, options.max_bytes)
+    table = finish(content, options, pattern, path=pattern)
+    return replace(table, original=joint, file_column=added)
 
 
 def is_file(source: object) -> bool:

@@ -184,6 +184,8 @@ class Table:
     bad_values : {"finding", "missing", "text", "error"}
         The option with which it was read: with the last two, a fitted preparation refuses cells
         that are not what its columns are.
+    file_column : str or None
+        Of several files: the column that names the file. It names rows and is not used.
     """
 
     frame: pd.DataFrame
@@ -196,6 +198,7 @@ class Table:
     misfits: Mapping[str, Misfits] = field(default_factory=dict, repr=False)
     notations: Mapping[str, Notation] = field(default_factory=dict, repr=False)
     bad_values: BadValues = field(default="finding", repr=False)
+    file_column: str | None = None
 
     @classmethod
     def untyped(cls, source: object) -> "Table":

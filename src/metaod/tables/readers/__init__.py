@@ -119,6 +119,12 @@ _JSON = re.compile(
 READERS: list[Reader] = [
     Reader("Parquet", (".parquet", ".pq"), begins_with(b"PAR1"), "metaod.tables.readers.parquet"),
     Reader(
+        "Arrow",
+        (".arrow", ".feather", ".ipc", ".arrows"),
+        begins_with(b"ARROW1", b"\xff\xff\xff\xff"),
+        "metaod.tables.readers.arrow_files",
+    ),
+    Reader(
         "MATLAB",
         (".mat",),
         _is_matlab,

@@ -10,6 +10,8 @@ from metaod.errors import Message
 from metaod.tables._column_types import rounding_warning
 from metaod.tables._objects import rounding_of
 from metaod.tables.readers._names import unreadable_type
+from metaod.tables.readers._reader import Content
+from metaod.tables.readers._source import check_bytes
 
 _UNITS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
@@ -82,3 +84,43 @@ def _convert_to_seconds(column: Any) -> Any:
     whole = pa.int32() if pa.types.is_time32(column.type) else pa.int64()
     counts = column.cast(whole).cast(pa.float64(), safe=False)
     return pc.divide(counts, float(_UNITS_PER_SECOND[column.type.unit]))
+
+
+def content_of_arrow(table: Any, source: str) -> Content:
+    """Return all or some rows of an Arrow table as a content."""
+    frame, warnings = frame_from_arrow(table, source)
+    index_columns = (table.schema.pandas_metadata or {}).get("index_columns", [])
+    frame = _restore_index(frame, index_columns)
+    return Content(frame, tuple(warnings), declares_types=True)
+
+
+def check_texts(table: Any, source: str, max_bytes: int) -> None:
+    """Refuse texts that need more memory than allowed once each row has its own."""
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if not pa.types.is_dictionary(column.type):
+            continue
+        n_bytes = 0
+        for chunk in column.chunks if _is_text_type(column.type.value_type) else ():
+            lengths = pc.binary_length(chunk.dictionary)
+            n_bytes += pc.sum(lengths.take(chunk.indices).cast(pa.int64())).as_py() or 0
+        check_bytes(source, f"column {name!r} needs", n_bytes, max_bytes)
+
+
+def _is_text_type(kind: Any) -> bool:
+    types = pa.types
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind))
+
+
+def _restore_index(frame: pd.DataFrame, index_columns: list[Any]) -> pd.DataFrame:
+    """Restore the index that pandas stored as columns or as the description of a range."""
+    names = [name for name in index_columns if isinstance(name, str) and name in frame]
+    if names:
+        frame = frame.set_index(names)
+        frame.index.names = [None if name.startswith("__index_level_") else name for name in names]
+        return frame
+    for described in index_columns:
+        if isinstance(described, dict) and described.get("kind") == "range":
+            index = pd.RangeIndex(described["start"], described["stop"], described["step"])
+            if len(index) == len(frame):
+                frame.index = index
+    return frame

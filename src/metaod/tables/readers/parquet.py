@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from metaod.options import Reading
-from metaod.tables.readers._arrow import frame_from_arrow
+from metaod.tables.readers._arrow import check_texts, content_of_arrow
 from metaod.tables.readers._names import check_unique
 from metaod.tables.readers._reader import (
     Chunks,
@@ -48,17 +47,9 @@ def read(source: Source, options: Reading) -> Content:
         table = pyarrow.parquet.ParquetFile(stream, read_dictionary=repeated).read()
         table.validate(full=True)
         check_unique(table.column_names, source.name)
-        _check_texts(table, source.name, options.max_bytes)
-        content = _content_of_arrow(table, source.name)
+        check_texts(table, source.name, options.max_bytes)
+        content = content_of_arrow(table, source.name)
     return replace(content, read_cells=partial(_read_cells, source))
-
-
-def _content_of_arrow(table: Any, source: str) -> Content:
-    """Return all or some rows of a Parquet file as a content."""
-    frame, warnings = frame_from_arrow(table, source)
-    index_columns = (table.schema.pandas_metadata or {}).get("index_columns", [])
-    frame = _restore_index(frame, index_columns)
-    return Content(frame, tuple(warnings), declares_types=True)
 
 
 def _read_cells(source: Source, rows: RowNumbers | None = None) -> Any:
@@ -88,38 +79,6 @@ def _repeated_texts(metadata: Any, max_bytes: int) -> list[str]:
             if is_text and group.num_rows * column.total_uncompressed_size > max_bytes:
                 found.add(column.path_in_schema)
     return sorted(found)
-
-
-def _check_texts(table: Any, source: str, max_bytes: int) -> None:
-    """Refuse texts that need more memory than allowed once each row has its own."""
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        if not pa.types.is_dictionary(column.type):
-            continue
-        n_bytes = 0
-        for chunk in column.chunks if _is_text_type(column.type.value_type) else ():
-            lengths = pc.binary_length(chunk.dictionary)
-            n_bytes += pc.sum(lengths.take(chunk.indices).cast(pa.int64())).as_py() or 0
-        check_bytes(source, f"column {name!r} needs", n_bytes, max_bytes)
-
-
-def _is_text_type(kind: Any) -> bool:
-    types = pa.types
-    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind))
-
-
-def _restore_index(frame: pd.DataFrame, index_columns: list[Any]) -> pd.DataFrame:
-    """Restore the index that pandas stored as columns or as the description of a range."""
-    names = [name for name in index_columns if isinstance(name, str) and name in frame]
-    if names:
-        frame = frame.set_index(names)
-        frame.index.names = [None if name.startswith("__index_level_") else name for name in names]
-        return frame
-    for described in index_columns:
-        if isinstance(described, dict) and described.get("kind") == "range":
-            index = pd.RangeIndex(described["start"], described["stop"], described["step"])
-            if len(index) == len(frame):
-                frame.index = index
-    return frame
 
 
 class ParquetChunks(Chunks):
@@ -160,7 +119,7 @@ class ParquetChunks(Chunks):
     def sample(self, n_rows: int) -> Content:  # noqa: ARG002 - all rows are those of the table
         """Return the drawn rows."""
         with library_errors(self.source.name, "Parquet"):
-            return _content_of_arrow(self._sample, self.source.name)
+            return content_of_arrow(self._sample, self.source.name)
 
     def frames(self, columns: Sequence[str] | None) -> Iterator[tuple[int, pd.DataFrame]]:
         """Yield batches."""
@@ -189,7 +148,7 @@ class ParquetChunks(Chunks):
 
     def _frame(self, part: Any) -> pd.DataFrame:
         with library_errors(self.source.name, "Parquet"):
-            return _content_of_arrow(part, self.source.name).frame
+            return content_of_arrow(part, self.source.name).frame
 
     def _picked(self, rows: RowNumbers) -> Iterator[tuple[int, Any]]:
         """Yield some rows, rising, in parts; each with the first row of the batch it is from."""
