@@ -75,9 +75,7 @@ def test_it_says_how_the_table_was_read(summary):
 
 
 def test_it_names_the_pick_what_to_expect_and_similar_tables(summary):
-    assert summary["pick"]["sentence"].startswith(
-        "The model that the learner picked scored the rows: "
-    )
+    assert summary["pick"]["sentence"].endswith(", picked for this table.")
     assert sum(weight for _, weight in summary["pick"]["members"]) == pytest.approx(1)
     assert summary["pick"]["expected"][0].startswith("This ranking is expected to reach 0.")
     assert [row["method"] for row in summary["pick"]["measured"]] == [
@@ -150,19 +148,19 @@ def test_a_saved_pick_has_a_report_without_a_selection(found, tmp_path):
     later = found.table.take(np.arange(50, 250))
     applied = detect(later, model=load(tmp_path / "pick.mod"))
     summary = summarise(applied, {"file": "later.csv", "apply": "p.metaod"})
-    assert summary["pick"]["sentence"].startswith("A saved pick scored the rows")
+    assert summary["pick"]["sentence"].endswith(", of a saved pick.")
     assert (summary["pick"]["expected"], summary["similar"]) == ([], [])
     assert summary["n_rows"] == len(summary["map"]["rows"]) == 200
     assert "detector = metaod.load('p.metaod')" in summary["recipe"]["python"]
     assert "--apply p.metaod" in summary["recipe"]["command"]
     assert not any("review" in step["command"] for step in summary["steps"])
-    assert "A saved pick" in render(summary)
+    assert "of a saved pick" in render(summary)
 
 
 def test_the_committee_says_why(found):
     pick = summarise(detect(found.table, pick="committee"))["pick"]
-    start = "The committee, which is the same for every table, scored the rows: the average of 7"
-    assert pick["sentence"].startswith(start)
+    assert pick["sentence"].startswith("Rows are scored by the average of 7 models (")
+    assert pick["sentence"].endswith(", the same for every table.")
     assert pick["expected"][0].startswith(
         "On tables where the outliers are known, this ranking reached 0."
     )

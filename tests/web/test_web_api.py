@@ -26,7 +26,7 @@ def rows_of(content):
 def test_the_result_says_what_was_picked_and_what_to_expect(client, table):
     found = client.get(f"{table}/result").json()
     assert found["n_rows"] == 60
-    assert found["pick"]["sentence"].startswith("The model that the learner picked")
+    assert "picked for this table" in found["pick"]["sentence"]
     assert found["pick"]["expected"]
     assert sum(found["scores"]["counts"]) == len(found["map"]["x"]) == 60
     first, second = found["top"]["rows"][:2]

@@ -9,6 +9,7 @@ from typing import Any
 
 from metaod._version import __version__
 from metaod.detection._result import Detection
+from metaod.errors import Word
 from metaod.options import command_words
 from metaod.report import shown
 
@@ -52,6 +53,11 @@ def next_steps(found: Detection, given: Given) -> list[dict[str, Any]]:
         text = "Write all rows with their scores, ranks and flags."
         steps.append(_step(text, f"{own} -o scored.csv"))
     return steps
+
+
+def word_of(given: Given) -> Word:
+    """Return what writes an option in a message: as the command has it, or Python."""
+    return str if given is None else lambda own: shlex.join(command_words(own.name, own.value))
 
 
 def _step(text: str, command: str, *, takes_number: bool = False) -> dict[str, Any]:

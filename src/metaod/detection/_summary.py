@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 
 from metaod._files import replace_file
-from metaod.detection._advice import next_steps, recipe_of
+from metaod.detection._advice import next_steps, recipe_of, word_of
 from metaod.detection._cells_file import suggested
 from metaod.detection._patterns import cell_patterns
 from metaod.detection._reasons import RowReasons
 from metaod.detection._result import Detection
-from metaod.errors import Message, UserError, counted, worded
+from metaod.errors import Message, UserError, Word, counted, worded
 from metaod.report import map_table, render, shown
 from metaod.selection import OnProgress, Selection, family_names
 from metaod.tables import ColumnRecord, Table, cell_text
@@ -66,15 +66,16 @@ def summarise(
         Receives a :class:`ProgressReport` now and then, while reasons are found.
     """
     similar, measure = _similar(found.selection)
+    word = word_of(given)
     return {
         "source": shown(found.table.source, _LONGEST_SOURCE),
         "n_rows": found.n_rows,
         "n_columns": found.table.n_columns,
         "facts": _facts(found, given or {}),
-        "columns": [_column(column) for column in found.record.columns[:_MOST_COLUMNS]],
+        "columns": [_column(column, word) for column in found.record.columns[:_MOST_COLUMNS]],
         "pick": _pick(found),
-        "warnings": _texts(found.warnings),
-        "notes": _texts(found.notes),
+        "warnings": _texts(found.warnings, word),
+        "notes": _texts(found.notes, word),
         "wrong": describe_findings(found),
         "scores": found.sketch(),
         "map": _map(found),
@@ -108,33 +109,31 @@ def _facts(found: Detection, given: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(name, shown(value, _NAME_LENGTH * 2)) for name, value in facts]
 
 
-def _column(column: ColumnRecord) -> dict[str, Any]:
+def _column(column: ColumnRecord, word: Word) -> dict[str, Any]:
     return {
         "name": _shown_name(column.name),
         "kind": column.kind,
         "role": column.role,
         "n_missing": column.n_missing,
-        "done": shown(column.description(), _LONGEST_NOTE // 3),
+        "done": shown(column.description(word), _LONGEST_NOTE // 3),
     }
 
 
 def _pick(found: Detection) -> dict[str, Any]:
     """Describe the models that scored the rows."""
-    names = family_names(list(found.weights))
     n_models = len(found.weights)
-    average = f"the average of {n_models} models: {names}" if n_models > 1 else names
-    who, expected, why = "A saved pick", "", []
+    names = family_names(list(found.weights))
+    average = f"the average of {n_models} models ({names})" if n_models > 1 else names
+    who, expected, why = "of a saved pick", "", []
     if found.selection is not None:
         explained = found.selection.explain()
-        who = "The model that the learner picked"
-        if explained.is_fixed:
-            who = "The committee, which is the same for every table,"
-        expected, why = found.selection.trust.summary(), [explained.reason()]
+        who = "the same for every table" if explained.is_fixed else "picked for this table"
+        expected, why = found.selection.trust.summary(), [shown(explained.reason(), _LONGEST_NOTE)]
     return {
-        "sentence": shown(f"{who} scored the rows: {average}.", _LONGEST_NOTE),
+        "sentence": shown(f"Rows are scored by {average}, {who}.", _LONGEST_NOTE),
         "members": [(shown(name, _LONGEST_NOTE), own) for name, own in found.weights.items()],
         "expected": expected.splitlines(),
-        "why": _texts(why),
+        "why": why,
         "measured": [
             {"method": row.method}
             | {name: round(float(own), 4) for name, own in row.measures._asdict().items()}
@@ -169,9 +168,9 @@ def _map(found: Detection) -> dict[str, Any]:
     return {**drawn, "rows": rows.tolist(), "order": (found.ranks_of(rows) - 1).tolist()}
 
 
-def _texts(texts: Iterable[str | Message]) -> list[str]:
+def _texts(texts: Iterable[str | Message], word: Word) -> list[str]:
     """Shorten a list of messages."""
-    every = [worded(text) for text in texts]
+    every = [worded(text, word) for text in texts]
     kept = [shown(text, _LONGEST_NOTE) for text in every[:_MOST_NOTES]]
     hidden = len(every) - len(kept)
     return [*kept, f"... and {hidden} more"] if hidden else kept

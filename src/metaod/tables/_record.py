@@ -20,9 +20,7 @@ ColumnKind = Literal[
 ]
 # fmt: on
 Cause = Literal["", "id", "unrelated"]
-UNUSED_DATES = Message(
-    "unused-dates", "dates are not used unless named in {time}", time=Setting("time")
-)
+UNUSED_DATES = Message("unused-dates", "dates are not used without {time}", time=Setting("time"))
 
 _TOO_FAR = (pd.errors.OutOfBoundsDatetime, pd.errors.OutOfBoundsTimedelta, OverflowError)
 _LONGEST_NUMBER = 12  # as in the file: 1,234,567.89 fits

@@ -104,12 +104,24 @@ def problem_of(error: BaseException) -> Problem:
     return Problem(status, what, where=error.where, remedy=error.remedy, code=error.code)
 
 
+USES = {
+    "ignore": "leave out",
+    "id": "names the rows",
+    "category": "categories",
+    "date": "dates, not used",
+    "time": "dates, use the time",
+    "label": "known outliers, to measure",
+}
+"""What the page calls the uses of a column that a user can choose."""
+
+
 def page_word(setting: Setting) -> str:
     """Write a setting as the page names it.
 
-    >>> page_word(Setting("decimal", ",")), page_word(Setting("n_jobs"))
-    ('“Decimal mark”: ,', '“n jobs”')
+    >>> page_word(Setting("decimal", ",")), page_word(Setting("time")), page_word(Setting("n_jobs"))
+    ('“Decimal mark”: ,', '“dates, use the time”', '“n jobs”')
     """
     option = Reading.declared().get(setting.name)
-    label = f"“{(option and option.label) or setting.name.replace('_', ' ')}”"
+    own = USES.get(setting.name) or (option and option.label) or setting.name.replace("_", " ")
+    label = f"“{own}”"
     return label if setting.value is None else f"{label}: {setting.value}"

@@ -15,7 +15,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from metaod._version import __version__
 from metaod.options import Columns, Fitting, Options, Reading, Writing, option
 from metaod.web._held_tables import HeldTable, HeldTables, Kind, too_large
-from metaod.web._problems import refused
+from metaod.web._problems import USES, refused
 from metaod.web._uploads import disposition
 
 _MOST_JSON = 2**20  # bytes of a body
@@ -141,6 +141,7 @@ async def _about(request: Request) -> Response:
         "form": [own.form_field() for own in Reading.offered().values() if own.label],
         "reading": Reading.json_schema(),
         "roles": Columns.json_schema(),
+        "uses": USES,
     }
     return JSONResponse(about)
 

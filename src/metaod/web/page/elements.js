@@ -23,7 +23,9 @@ export function visible(text) {
     (c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
 }
 
-export const value = (text) => el("bdi", { class: "value" }, visible(text));
+const UNBROKEN = 24; // characters of a value that is not broken into lines
+
+export const value = (text) => el("bdi", { class: String(text).length > UNBROKEN ? "value" : "value whole" }, visible(text));
 /** A name of a column, cut if it is long. */
 export const cutName = (text) => (text.length > 100 ? `${text.slice(0, 99)}…` : text);
 export const amount = (number) => Number(number).toLocaleString("en");
@@ -75,18 +77,40 @@ export function cutScores(at) {
 
 /** Prepare the map, and say what its directions are. */
 export function drawMap({ directions }) {
-  fill("map", el("path", { class: "dots" }), el("path", { class: "triangle" }));
+  fill("map", el("path", { class: "dots" }), el("path", { class: "triangle" }), el("path", { class: "ring" }));
   const named = directions.flatMap(({ columns }, i) => (columns.length
     ? [` ${["Across", "Up"][i]}: mainly `, ...columns.flatMap((own, j) => [j ? ", " : "", value(cutName(own))]), "."] : []));
-  fill("map-note", "▲ flagged, ● other rows. Near rows are alike.", ...named);
+  fill("map-note", "▲ flagged, ● other rows. Near rows are alike. Click a row to see it whole.", ...named);
+}
+
+const onMap = ({ x, y }, i) => [12 + 456 * x[i], 308 - 296 * y[i]];
+
+/** Return the row, counted from 0, that is drawn where a pointer is; null if none is near. */
+export function nearestRow(map, event) {
+  const at = new DOMPoint(event.clientX, event.clientY).matrixTransform($("map").getScreenCTM().inverse());
+  let [nearest, least] = [null, 15 ** 2];
+  for (let i = 0; i < map.x.length; i += 1) {
+    const [h, v] = onMap(map, i);
+    const far = (h - at.x) ** 2 + (v - at.y) ** 2;
+    if (far < least) [nearest, least] = [map.rows[i], far];
+  }
+  return nearest;
+}
+
+/** Draw a ring around a row, counted from 0, if it is on the map. */
+export function markRow(map, row) {
+  const i = map.rows.indexOf(row);
+  const [h, v] = i < 0 ? [] : onMap(map, i);
+  document.querySelector("#map .ring").setAttribute("d", i < 0 ? "" : `M${h - 9} ${v}a9 9 0 1 0 18 0a9 9 0 1 0 -18 0`);
 }
 
 /** Draw the first n rows of the ranking as triangles, the others as dots. */
-export function cutMap({ x, y, order }, n) {
+export function cutMap(map, n) {
+  const { x, order } = map;
   const flagged = [];
   const others = [];
   for (let i = 0; i < x.length; i += 1) {
-    const [h, v] = [12 + 456 * x[i], 308 - 296 * y[i]];
+    const [h, v] = onMap(map, i);
     if (order[i] < n) flagged.push(`M${h.toFixed(1)} ${(v - 5.5).toFixed(1)}l5 9h-10z`);
     else others.push(`M${h.toFixed(1)} ${v.toFixed(1)}m-2.2 0a2.2 2.2 0 1 0 4.4 0a2.2 2.2 0 1 0 -4.4 0`);
   }

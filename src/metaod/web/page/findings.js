@@ -46,7 +46,7 @@ export async function openRow(host, row, finding, group) {
   fill("row-title", `Row ${amount(row)}`, ...found.names.flatMap((name) => [" · ", value(name)]));
   $("row-table").tBodies[0].replaceChildren(...cellRows(found.cells));
   host.append($("row-panel"));
-  host.closest("li, tr").querySelector("[aria-expanded]")?.setAttribute("aria-expanded", "true");
+  host.closest("li, tr")?.querySelector("[aria-expanded]")?.setAttribute("aria-expanded", "true");
   $("row-panel").hidden = false;
   state.finding = of;
   $("verdict").hidden = of == null;
@@ -68,6 +68,7 @@ export function closeRow() {
   const place = $("row-panel").closest("tr.opened");
   for (const button of document.querySelectorAll("[aria-expanded=true]")) button.setAttribute("aria-expanded", "false");
   $("main").append($("row-panel"));
+  document.querySelector("#map .ring")?.setAttribute("d", "");
   place?.remove();
 }
 

@@ -1,7 +1,8 @@
 // The page of `metaod serve`: what is clicked, what the server answers, and what is shown.
 
 import {
-  $, amount, clock, counted, cutMap, cutName, cutScores, drawMap, drawScores, el, fill, list, megabytes, short, value, visible,
+  $, amount, clock, counted, cutMap, cutName, cutScores, drawMap, drawScores, el, fill, list, markRow, megabytes, nearestRow, short, value,
+  visible,
 } from "./elements.js";
 import { cellRows, closeRow, judge, listFindings, moveFocus, openRow, suspect, takeFindingBack } from "./findings.js";
 import { Refused, ask, forget, own, send, show, state, task } from "./state.js";
@@ -11,10 +12,6 @@ const KINDS = {
   duration: "durations", identifier: "names of rows", constant: "one value", empty: "empty",
   ignored: "left out", label: "known outliers",
 };
-const USES = [
-  ["", "as read"], ["ignore", "leave out"], ["id", "names the rows"], ["category", "categories"],
-  ["date", "dates, not used"], ["time", "dates, use the time"], ["label", "known outliers, to measure"],
-];
 const FEW_COLUMNS = 100;
 const FEW_ROWS = 20;
 
@@ -144,7 +141,7 @@ function listColumns(columns) {
     const use = el("select", {
       "aria-label": `Use of ${visible(cutName(column.name))}`, "data-column": column.name,
       onchange: () => state.uses.set(column.name, use.value),
-    }, ...USES.map(([role, text]) => el("option", { value: role, selected: role === now }, text)));
+    }, ...state.roles.map(([role, text]) => el("option", { value: role, selected: role === now }, text)));
     return el("tr", { class: column.is_used || column.role === "label" ? null : "unused" },
       el("td", {}, el("strong", {}, value(cutName(column.name)))),
       el("td", { "data-label": "read as" }, KINDS[column.kind] || column.kind,
@@ -218,7 +215,9 @@ async function showResult() {
   document.querySelector("[data-get=marks]").disabled = !state.result.has_answers;
   $("as-csv").hidden = state.table.name.toLowerCase().endsWith(".csv");
   $("threshold").max = scores.cuts.length - 1;
-  $("threshold").value = state.chosen;
+  $("number").max = $("wanted").max = state.result.n_rows;
+  $("to-gap").hidden = scores.gap == null;
+  $("to-gap").textContent = `Clear gap: ${amount(scores.gap || 0)}`;
   drawScores(scores);
   drawMap(state.result.map);
   listRows(FEW_ROWS);
@@ -240,6 +239,8 @@ function move() {
   $("gap").textContent = scores.gap == null
     ? "There is no clear gap in the scores, so few rows are flagged at first: choose how many."
     : `There is a clear gap below the first ${counted(scores.gap, "row")}.`;
+  $("threshold").value = state.chosen;
+  if (document.activeElement !== $("number")) $("number").value = n;
   $("threshold").setAttribute("aria-valuetext", `${counted(n, "row")} flagged`);
   $("reset").disabled = is_estimated && state.chosen === scores.chosen;
   cutScores(scores.places[state.chosen]);
@@ -284,6 +285,24 @@ const toggleRow = task(async (line, row) => {
   await openRow(cell, row, null, null);
   line.querySelector("[aria-expanded]").setAttribute("aria-expanded", "true");
 });
+
+/** Show a row whole below the map, and where it is on the map. */
+const lookUp = task(async (row) => {
+  await openRow($("looked-up"), row, null, null);
+  markRow(state.result.map, row - 1);
+  $("row-panel").scrollIntoView({ block: "nearest" });
+  $("row-title").focus({ preventScroll: true });
+});
+
+/** Flag so many rows, or the nearest number that a threshold can flag. */
+function choose(wish) {
+  const { cuts } = state.result.scores;
+  const far = (place) => Math.abs(cuts[place][0] - wish);
+  state.chosen = cuts.reduce((best, _, place) => (far(place) < far(best) ? place : best), 0);
+  move();
+  state.result.is_estimated = false;
+  flag(cut()[0]);
+}
 
 let flagged = Promise.resolve(); // ends when the server knows the threshold that is shown
 let newest = null;
@@ -401,7 +420,18 @@ $("threshold").addEventListener("change", () => {
   state.result.is_estimated = false;
   flag(cut()[0]);
 });
+$("number").addEventListener("change", () => { if ($("number").value !== "") choose(Number($("number").value)); });
+$("number").addEventListener("blur", () => { $("number").value = cut()[0]; });
+$("to-gap").addEventListener("click", () => choose(state.result.scores.gap));
 $("reset").addEventListener("click", () => flag(null));
+$("map").addEventListener("click", (event) => {
+  const row = nearestRow(state.result.map, event);
+  if (row != null) lookUp(row + 1);
+});
+$("look-up").addEventListener("submit", (event) => {
+  event.preventDefault();
+  lookUp(Number($("wanted").value));
+});
 $("to-review").addEventListener("click", startReview);
 $("to-result").addEventListener("click", task(showResult));
 $("back").addEventListener("click", takeBack);
@@ -468,13 +498,15 @@ const restore = task(async () => {
   const about = await ask("GET", "/api");
   $("version").textContent = about.version;
   state.form = about.form;
+  state.roles = [["", "as read"], ...Object.entries(about.uses)];
   $("reading-form").prepend(...about.form.map(field));
   state.most = about.limits.max_mb * 2 ** 20;
   $("most").textContent = `, up to ${megabytes(state.most)} MB`;
   $("where").textContent = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname)
     ? "The file stays on this computer." : "The file goes to the server of this page alone.";
-  const id = location.hash.slice(1);
-  if (location.search) history.replaceState(null, "", `/${location.hash}`); // the token
+  const place = location.hash;
+  const [id, part] = place.slice(1).split("/");
+  if (location.search) history.replaceState(null, "", `/${place}`); // the token
   if (!/^[\w-]{22}$/.test(id)) return;
   state.table = await ask("GET", `/api/tables/${id}`);
   if (state.table.job?.state === "running") {
@@ -485,7 +517,12 @@ const restore = task(async () => {
   const { is_inspected, is_scored, job } = state.table;
   if (is_inspected) await showColumns();
   else if (job?.state === "failed") readAgain();
-  if (is_scored) await showResult();
-  else if (job?.state === "failed") throw new Refused(job.problem);
+  if (!is_scored && job?.state === "failed") throw new Refused(job.problem);
+  if (!is_scored) return;
+  await showResult();
+  if (part === "review") await startReview();
+  else if (part === "columns" || part === "start") show(part);
+  window.scrollTo(0, Number(sessionStorage.getItem(place)));
 });
+window.addEventListener("pagehide", () => sessionStorage.setItem(location.hash, window.scrollY));
 restore();

@@ -19,6 +19,7 @@ export function show(part) {
     if (current) button.setAttribute("aria-current", "step");
     else button.removeAttribute("aria-current");
   }
+  if (state.table && reached[part]) history.replaceState(null, "", `#${state.table.id}/${part}`);
   $(`${part}-title`).focus();
   window.scrollTo(0, 0);
 }
