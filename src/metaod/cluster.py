@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from metaod.errors import BadColumn, BadParameter, MissingExtra
+from metaod.tables import check_whole
 
 if TYPE_CHECKING:
     from metaod.detection import MetaOD
@@ -67,10 +68,11 @@ def score(table: Any, pick: "MetaOD | str | PathLike[str]") -> Any:
     digest = hashlib.sha256(content).hexdigest()
     model = _loaded(content, digest)
     names = set(map(str, table.columns))
-    for column in model.preparation_.record_.columns:
-        if column.is_used and column.name not in names:
+    check_whole(model.over, "metaod.cluster.score")
+    for name in model.preparation_.needed:
+        if name not in names:
             remedy = "name the table's columns as those that the pick was fitted to"
-            raise BadColumn(column.name, "is not in the table", remedy=remedy)
+            raise BadColumn(name, "is not in the table", remedy=remedy)
     # one node of the graph, which Dask sends to each worker once
     sent = delayed(content, name=f"metaod-pick-{digest}", pure=True)
     return table.map_partitions(

@@ -317,6 +317,31 @@ class Columns(Options):
         details="It is used as days since 1970-01-01 (UTC if no zone is given).",
         **_ROLE,
     )
+    by: Names = option(
+        None,
+        "A column of groups: rows are judged by what is usual in their own group.",
+        details="Of several columns each combination is a group. What is usual in a small group is "
+        "partly that of the whole; a row of a new group is judged by the whole.",
+        **_ROLE,
+    )
+    over: Names = option(
+        None,
+        "The column, a time or a number, that orders the rows: they are judged by their past.",
+        details="Hours, weekdays and months count if the numbers depend on them, and a number that "
+        "stays the same for too long is unusual. With `by` the past is that of the row's group.",
+        **_ROLE,
+    )
+    target: Names = option(
+        None,
+        "The column of numbers to judge, given the others, which only explain it.",
+        **_ROLE,
+    )
+    high: Names = option(
+        None, "A column of numbers of which only unusually high values count.", **_ROLE
+    )
+    low: Names = option(
+        None, "A column of numbers of which only unusually low values count.", **_ROLE
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,7 +22,7 @@ class FarFinder:
     def __init__(self, random_state=0, n_jobs=None):
         self.random_state, self.n_jobs = random_state, n_jobs
 
-    def fit(self, table):
+    def fit(self, table, given=None):
         self._usual = {
             name: column.quantile([0.05, 0.5, 0.95]).tolist()
             for name, column in table.frame.select_dtypes("number").items()
@@ -30,7 +30,7 @@ class FarFinder:
         self.found_ = self.find(table)
         return self
 
-    def find(self, table):
+    def find(self, table, given=None):
         found = []
         for name, (low, middle, high) in self._usual.items():
             far = np.abs(table.frame[name].to_numpy(np.float64) - middle) / (high - low)

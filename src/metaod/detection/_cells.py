@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from metaod.detection._threshold import Contamination
 from metaod.models import Scores
-from metaod.tables import Preparation, Table
+from metaod.tables import Given, Preparation, Table
 from metaod.wrong_cells import Collector, WrongCellFinder, WrongCells, row_keys
 
 Places = npt.NDArray[np.intp]
@@ -51,7 +51,8 @@ class CellCheck:
         }
         self._preparation = preparation
         self.table = self._checked(table)
-        self._finder = WrongCellFinder(random_state=seed, n_jobs=n_jobs).fit(self.table)
+        finder = WrongCellFinder(random_state=seed, n_jobs=n_jobs)
+        self._finder = finder.fit(self.table, self._given(table))
         self.found = self._finder.found_
         self.scores, self.flags = known or (self.found.row_scores, self.found.flags())
 
@@ -66,16 +67,17 @@ class CellCheck:
             Whether the rows are of a later time than the fitted table: then the values of dates and
             identifiers that are not used to score rows may be others.
         """
-        rows = self._checked(table)
+        rows, given = self._checked(table), self._given(table)
         places, is_known = self._find(rows)
         known, new = np.flatnonzero(is_known), np.flatnonzero(~is_known)
         if len(new) == 0:
             return self.found.at(places)
         others = rows.take(new) if len(known) else rows
+        given = given and given.take(new)
         if is_later:
             usual = {name: self._usual(name) for name in self._moving}
             others = replace(others, frame=others.frame.assign(**usual))
-        found = self._finder.find(others)
+        found = self._finder.find(others, given)
         if len(known) == 0:
             return found
         parts = Collector(rows.n_rows)
@@ -89,6 +91,12 @@ class CellCheck:
         absent = {name: self._usual(name) for name in self.names if name not in read.frame}
         frame = read.frame.assign(**absent)[self.names].reset_index(drop=True)
         return replace(read, frame=frame, label=None, original=None)
+
+    def _given(self, table: Table) -> Given | None:
+        """Return what is usual in the rows' context, if the user named one."""
+        if self._preparation.context_ is None:
+            return None
+        return self._preparation.given(self._preparation.rows_of(table)[0])
 
     def _usual(self, name: str) -> Any:
         """Return a value of a column that is no evidence: the most frequent one."""

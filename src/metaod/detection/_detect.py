@@ -31,6 +31,7 @@ from metaod.tables import (
     Roles,
     Table,
     TableStream,
+    check_whole,
     stream_table,
 )
 from metaod.wrong_cells import Collector, WrongCells
@@ -82,6 +83,7 @@ def detect(
     if isinstance(source, TableStream):
         seed = seed_of(options.get("random_state", 0)) if model is None else model.fitted_.seed
         options["random_state"] = seed
+        check_whole(options.get("over") if model is None else model.over, source.source.name)
         _draw(source, sample_rows, seed, tracker)
     if top_n is not None:
         contamination = _share_of(top_n, source.n_rows)

@@ -73,6 +73,12 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         Roles of columns, as in :class:`metaod.Preparation`: not used, alone used, naming the rows,
         names written as numbers, dates, and dates whose time is used. An array's columns are called
         x1, x2, ...
+    by, over : str or iterable of str, optional
+        Columns of groups, in which rows are judged, and the column that orders the rows, which are
+        then judged by their past.
+    target, high, low : str or iterable of str, optional
+        The column of numbers to judge, which the others explain; and columns of which only high or
+        only low values count. See docs/guides/context.md.
 
     Attributes
     ----------
@@ -142,6 +148,11 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         category: Names = None,
         date: Names = None,
         time: Names = None,
+        by: Names = None,
+        over: Names = None,
+        target: Names = None,
+        high: Names = None,
+        low: Names = None,
     ) -> None:
         self.learner = learner
         self.pick = pick
@@ -158,6 +169,11 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         self.category = category
         self.date = date
         self.time = time
+        self.by = by
+        self.over = over
+        self.target = target
+        self.high = high
+        self.low = low
 
     def fit(
         self,

@@ -36,8 +36,7 @@ def checked_table(model: Any, X: Any, *, reset: bool) -> Table:
     named = table.frame.to_numpy() if hasattr(type(X), "tocsr") else table.frame
     if not reset and _have_names(model, named):
         # columns in any order, and without those that are not used
-        needed = {item.name for item in model.preparation_.record_.columns if item.is_used}
-        absent = needed.difference(table.frame.columns)
+        absent = set(model.preparation_.needed).difference(table.frame.columns)
         names = [name for name in model.feature_names_in_ if name not in absent]
         validate_data(model, pd.DataFrame(columns=names), reset=False, skip_check_array=True)
         return table

@@ -5,7 +5,7 @@ the fitted pick, and the fall of its score is what the column explains. If no ce
 all of it, several are replaced together. See docs/reasons.md.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from metaod.review import RowCell, RowView
 from metaod.selection import Tracker
 from metaod.tables import Preparation, ReadRows, Table, cell_text
 
+_QUANTILES = np.array([-1.7, -1.645, -1.6, -0.7, 0.0, 0.7, 1.6, 1.645, 1.7])
 _OWNER = "MetaOD.explain_rows"
 _MOST_ROWS = 100  # that are explained if none are named
 _BLOCK = 100  # rows that are explained at once
@@ -328,7 +329,7 @@ class Explainer:
             if place in in_context:
                 partners = [other for other in in_context if other != place]
                 together = tuple(_equation(cells[other]) for other in partners[:1])
-                usual = self._usual_in_context(row, place, changed)
+                usual = self._usual_in_context(read, row, place, changed)
                 if not usual:
                     usual = "" if together else cell.usual
                 elif not together:
@@ -346,15 +347,27 @@ class Explainer:
             return self._view.cell(record.name, None)
         value = read.value(row, place)
         own = value if value is None or isinstance(value, str) else record.in_own_units(value)
-        return self._view.cell(record.name, own)
+        cell = self._view.cell(record.name, own)
+        given = read.given
+        if own is None or given is None or record.name not in given.context.names:
+            return cell
+        own, run = record.in_own_units(given.value(row, record.name)), given.run(row, record.name)
+        usual = f"unchanged for {run:,} rows" if run else self._range(read, row, place, _QUANTILES)
+        return replace(cell, value=own, usual=usual, text=self._view.cell(record.name, own).text)
 
-    def _usual_in_context(self, row: int, place: int, changed: ChangedRows) -> str:
+    def _usual_in_context(self, read: ReadRows, row: int, place: int, changed: ChangedRows) -> str:
         """Say which numbers similar rows have; nothing of categories."""
         values = changed.nearby.get((row, place))
-        if values is None:
-            return ""
-        record = self._preparation.columns_[place].record
-        return self._view.usual_among(record.name, pd.Series(record.in_own_units(values)))
+        return "" if values is None else self._range(read, row, place, values)
+
+    def _range(self, read: ReadRows, row: int, place: int, values: Matrix) -> str:
+        """Say what is usual among numbers of the matrix, in the user's units and the context."""
+        record, words = self._preparation.columns_[place].record, ""
+        if read.given is not None and record.name in read.given.context.names:
+            values = read.given.usual(row, record.name, values)
+            words = read.given.words[row]
+        own = pd.Series(record.in_own_units(values))
+        return f"{self._view.usual_among(record.name, own)} {words}".strip()
 
 
 @dataclass(frozen=True, eq=False)

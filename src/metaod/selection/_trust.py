@@ -190,7 +190,7 @@ def table_notes(record: PreparationRecord, *, fitted: bool = True) -> tuple[str 
     notes = []
     unused: dict[str, list[str]] = {}
     for column in record.columns:
-        if not column.is_used:
+        if not column.is_used and column.cause != "context":
             unused.setdefault(column.kind, []).append(column.name)
     if fitted and unused:
         kinds = "; ".join(f"{kind}: {listed(names)}" for kind, names in unused.items())

@@ -6,6 +6,7 @@ from metaod._lazy import exports
 
 if TYPE_CHECKING:
     from metaod.tables._columns import SURPRISAL_UNIT
+    from metaod.tables._context import Given
     from metaod.tables._file_patterns import pattern_files
     from metaod.tables._objects import nanoseconds, plain_values
     from metaod.tables._preparation import NothingToScore, Preparation, prepare
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
         PreparedTable,
         cell_text,
     )
-    from metaod.tables._roles import Roles
+    from metaod.tables._roles import Roles, check_whole
     from metaod.tables._saved_table import save_table, saved_table
     from metaod.tables._stream import TableStream, is_large, stream_table
     from metaod.tables._styles import Style
@@ -31,6 +32,7 @@ __all__ = [
     "SURPRISAL_UNIT",
     "ColumnRecord",
     "Drift",
+    "Given",
     "NothingToScore",
     "Preparation",
     "PreparationRecord",
@@ -41,6 +43,7 @@ __all__ = [
     "Table",
     "TableStream",
     "cell_text",
+    "check_whole",
     "is_file",
     "is_large",
     "load_example",

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaod.errors import UserError
+from metaod.errors import BadColumn, Message, Setting, UserError
 from metaod.tables._column_values import (
     Cells,
     Numbers,
@@ -256,6 +256,10 @@ def fit_column(cells: Cells, roles: Roles, distinct_share: float, reason: str = 
         return leave_out(cells, "ignored", roles.reason(cells.name))
     if role == "id":
         return leave_out(cells, "identifier", roles.reason(cells.name), cause="id")
+    if role == "by":
+        return leave_out(cells, "category", "says in which group a row is", cause="context")
+    if role == "over":
+        return _order(cells, roles)
     column: Numbers | Labels
     if role == "category":
         column = replace(cells.as_text().labels(), declared=True)
@@ -272,6 +276,21 @@ def fit_column(cells: Cells, roles: Roles, distinct_share: float, reason: str = 
     return fitted.counted(cells) if isinstance(fitted, UnusedColumn) else fitted
 
 
+def _order(cells: Cells, roles: Roles) -> UnusedColumn:
+    """Keep how a column is read that orders the rows."""
+    if cells.name in roles.named("date"):
+        cells, _ = cells.typed("date", role="date")
+    column = cells.read()
+    if isinstance(column, Labels) or column.kind == "boolean":
+        remedy = Message("order", "{over} takes a column of times or numbers", over=Setting("over"))
+        raise BadColumn(cells.name, "has no order: it holds no times or numbers", remedy=remedy)
+    record = ColumnRecord(cells.name, column.kind, "kept")
+    why = "says in which order the rows are"
+    unused = UnusedColumn.instead(record, column.kind, why, cause="context")
+    notation = None if cells.written is None else cells.written.notation
+    return replace(unused, kind=column.kind, notation=notation).counted(cells)
+
+
 def leave_out(cells: Cells, kind: ColumnKind, reason: str, *, cause: Cause = "") -> UnusedColumn:
     """Do not use a column, not even its gaps."""
     record = ColumnRecord(cells.name, kind, "dropped", reason=reason, cause=cause)
@@ -283,7 +302,7 @@ def _why_not_numbers(
 ) -> Iterator[tuple[ColumnKind, str]]:
     """Yield the kinds and reasons for which numbers, `shown` if finite, are not used."""
     name = record.name
-    is_free = name not in roles.named("only")
+    is_free = not roles.is_wanted(name)
     if shown.size == 0:
         yield "empty", "no finite value in any row"
     if is_free and column.note and np.abs(shown).min() > _LARGEST_EXACT:

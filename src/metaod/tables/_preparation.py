@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from inspect import signature
 from typing import Any, Self
 
@@ -24,8 +24,10 @@ from metaod.tables._columns import (
     n_outputs_of,
     name_outputs,
 )
+from metaod.tables._context import Context, Given
 from metaod.tables._misfits import misfit_notes, misfits_error
 from metaod.tables._notations import ERROR_WORDS, MISSING_WORDS
+from metaod.tables._past import order_notes
 from metaod.tables._record import (
     UNUSED_DATES,
     ColumnRecord,
@@ -49,7 +51,7 @@ Preparable = Table | pd.DataFrame | npt.NDArray[Any]
 _VERSION = 6
 _GIBIBYTE = 2**30
 _LEGAL = parameters(max_bytes=Whole(1, optional=True), distinct_share=Number(0, 1, "[]"))
-_NOT_TYPED = ("ignore", "id", "category")  # roles of columns whose text stays as it is
+_NOT_TYPED = ("ignore", "id", "category", "by")  # roles of columns whose text stays as it is
 
 
 class Preparation:
@@ -96,6 +98,10 @@ class Preparation:
     time : str or iterable of str, optional
         Date columns to use, as days since 1970-01-01 (UTC if no zone is given). Rows of a later
         time than the first table's then look unusual.
+    by, over, target, high, low : str or iterable of str, optional
+        Groups, order, the column that the others explain, and columns of which one side counts, as
+        in :class:`metaod.MetaOD`. Numbers then become their distances from what is usual in the
+        row's context, in spreads.
 
     Attributes
     ----------
@@ -109,6 +115,8 @@ class Preparation:
         Which of them are in fixed units; None if none is.
     pairs_ : tuple of Pair
         The pairs of a category and a number of which combinations are measured.
+    context_ : Context or None
+        What is usual in each row's context, if the user named one.
 
     Examples
     --------
@@ -125,6 +133,7 @@ class Preparation:
     names_: tuple[str, ...]
     fixed_: npt.NDArray[np.bool_] | None
     pairs_: tuple[Pair, ...]
+    context_: Context | None
 
     def __init__(
         self,
@@ -137,6 +146,11 @@ class Preparation:
         category: Names = None,
         date: Names = None,
         time: Names = None,
+        by: Names = None,
+        over: Names = None,
+        target: Names = None,
+        high: Names = None,
+        low: Names = None,
     ) -> None:
         self.max_bytes = max_bytes
         self.distinct_share = distinct_share
@@ -146,6 +160,11 @@ class Preparation:
         self.category = category
         self.date = date
         self.time = time
+        self.by = by
+        self.over = over
+        self.target = target
+        self.high = high
+        self.low = low
 
     def fit(self, table: Preparable) -> Self:
         """Plan how every column is encoded.
@@ -178,6 +197,11 @@ class Preparation:
             for name in rows.frame.columns
         ]
         rows, _ = _as_fitted(fitted, rows)
+        self.context_, given = Context.fit(fitted, rows, roles)
+        messages += [] if self.over else order_notes(fitted, rows)
+        if self.context_ is not None and given is not None:
+            messages += [self.context_.note(), *self.context_.notes(given, rows)]
+            rows, fitted = given.applied(rows), self.context_.columns(fitted, given)
         n_outputs = sum(n_outputs_of(column) for column in fitted)
         self._check_bytes(len(rows), n_outputs, rows.source)
         columns, pairs = find_evidence(fitted, rows, roles)
@@ -202,6 +226,7 @@ class Preparation:
             The matrix, which shares no memory with `table`, and the record of these rows.
         """
         rows, X, notes = self.rows_of(table)
+        given = self.given(rows)
         known = {column.name for column in self.columns_}
         unknown = sorted(set(rows.frame.columns) - known)
         what = "Columns that the first table does not have were ignored: {columns}."
@@ -209,6 +234,9 @@ class Preparation:
         counts = {name: own.count for name, own in rows.misfits.items()}
         messages += misfit_notes(counts, "finding")
         messages += [_column_note(name, note) for name, note in notes.items()]
+        if given is not None:
+            messages += given.context.notes(given, rows)
+            rows = given.applied(rows)
         gaps = np.zeros(len(rows))
         paired = {name for pair in self.pairs_ for name in (pair.category, pair.number)}
         records, labels, numbers = [], {}, {}
@@ -259,6 +287,10 @@ class Preparation:
         read = replace(given, frame=rows.frame, typed=True)
         return replace(read, written=rows.written, misfits=rows.misfits)
 
+    def given(self, rows: Rows) -> Given | None:
+        """Return what is usual for rows of the fitted types in their context, if there is one."""
+        return None if self.context_ is None else self.context_.given(rows)
+
     def rows_of(self, table: Preparable) -> tuple[Rows, npt.NDArray[np.float64], dict[str, str]]:
         """Return rows to encode, with the fitted types, a matrix for them, and notes by column."""
         self._check_fitted()
@@ -298,7 +330,8 @@ class Preparation:
     def to_dict(self) -> dict[str, Any]:
         """Write the fitted preparation as plain values, for JSON; floats are kept exactly."""
         self._check_fitted()
-        roles = {name: list(named) or None for name, named in asdict(self._checked()).items()}
+        checked = self._checked()
+        roles = {name: list(checked.named(name)) or None for name in ROLE_NAMES}
         return {
             "preparation": _VERSION,
             "parameters": {
@@ -310,6 +343,7 @@ class Preparation:
             "messages": [[message.code, str(message)] for message in self.record_.messages],
             "evidence": list(self.record_.evidence),
             "pairs": encode(self.pairs_),
+            "context": encode(self.context_ and self.context_.saved()),
             "columns": encode(self.columns_),
         }
 
@@ -331,6 +365,8 @@ class Preparation:
             evidence = decode(tuple[str, ...], saved["evidence"])
             pairs = decode(tuple[Pair, ...], saved["pairs"])
             check_evidence(columns, pairs, evidence)
+            context = saved.get("context")  # none in files of earlier versions
+            preparation.context_ = None if context is None else decode(Context, context)
             messages = decode(tuple[tuple[str, ...], ...], saved["messages"])
             notes = [Message(code, "{text}", text=text) for code, text in messages]
         except (KeyError, TypeError, ValueError) as error:
@@ -371,14 +407,19 @@ class Preparation:
         fixed += [True] * len(evidence)
         self.fixed_ = np.array(fixed) if any(fixed) else None
 
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The columns that rows must have, in the order of the fitted table."""
+        context = frozenset[str]() if self.context_ is None else self.context_.needed
+        return tuple(own.name for own in self.columns_ if own.record.outputs or own.name in context)
+
     def _check_fitted(self) -> None:
         if not hasattr(self, "columns_"):
             raise UserError("this Preparation is not fitted yet", remedy="call fit first")
 
     def _check_columns(self, rows: Rows) -> None:
         given = [str(name) for name in rows.frame.columns]
-        used = [column.name for column in self.columns_ if column.record.outputs]
-        absent = [name for name in used if name not in set(given)]
+        absent = [name for name in self.needed if name not in set(given)]
         if absent:
             more = f", nor are {listed(absent[1:])}" if len(absent) > 1 else ""
             what = f"is not in the table{more}, but was used in the first table"

@@ -11,6 +11,7 @@ import pandas as pd
 
 from metaod.tables._column_values import Cells, Place
 from metaod.tables._columns import CategoryColumn
+from metaod.tables._context import Given
 from metaod.tables._objects import Labels
 from metaod.tables._relations import combinations, gap_surprisal
 
@@ -35,18 +36,23 @@ class ReadRows:
         Which cells are missing or infinite.
     labels : dict of int to Labels
         The texts of the columns that became surprisal, by their places in the table.
+    given : Given or None
+        What is usual in the rows' context: their numbers are distances from it.
     """
 
     preparation: "Preparation"
     X: _Matrix
     gaps: npt.NDArray[np.bool_]
     labels: dict[int, Labels]
+    given: Given | None = None
 
     @classmethod
     def of(cls, preparation: "Preparation", table: "Preparable") -> "ReadRows":
         """Read rows; the columns are those that the preparation needs."""
         X = preparation.transform(table).X
         rows, own, _ = preparation.rows_of(table)
+        given = preparation.given(rows)
+        rows = rows if given is None else given.applied(rows)
         gaps = np.zeros((len(rows), len(preparation.columns_)), dtype=np.bool_)
         labels = {}
         for place, (column, _, found) in enumerate(preparation.encode(rows, own)):
@@ -54,7 +60,7 @@ class ReadRows:
                 gaps[:, place] = found.gaps
             if found is not None and found.labels is not None and column.record.is_used:
                 labels[place] = found.labels
-        return cls(preparation, X, gaps, labels)
+        return cls(preparation, X, gaps, labels, given)
 
     def value(self, row: int, place: int) -> float | str | None:
         """Return a cell of a column that is used: a number, a text, or None for a gap."""
@@ -84,7 +90,8 @@ class ReadRows:
         labels = {
             place: Labels(known.codes[rows], known.texts) for place, known in self.labels.items()
         }
-        return ReadRows(self.preparation, self.X[rows], self.gaps[rows], labels)
+        given = self.given and self.given.take(rows)
+        return ReadRows(self.preparation, self.X[rows], self.gaps[rows], labels, given)
 
     def changed(self, places: _Rows, values: Sequence[Any]) -> "ReadRows":
         """Return the rows with another value in one cell of each, in the column of that place."""
@@ -94,7 +101,8 @@ class ReadRows:
         for place in labels.keys() & set(places.tolist()):
             own = np.flatnonzero(places == place)
             labels[place] = _relabelled(labels[place], own, [values[i] for i in own.tolist()])
-        return ReadRows(self.preparation, self.replaced(rows, places, values), gaps, labels)
+        X = self.replaced(rows, places, values)
+        return ReadRows(self.preparation, X, gaps, labels, self.given)
 
     def replaced(self, rows: _Rows, places: _Rows, values: Sequence[Any]) -> _Matrix:
         """Return the matrix of rows in each of which one cell has another value.

@@ -19,7 +19,7 @@ ColumnKind = Literal[
     "ignored",
 ]
 # fmt: on
-Cause = Literal["", "id", "unrelated"]
+Cause = Literal["", "id", "unrelated", "context"]
 UNUSED_DATES = Message("unused-dates", "dates are not used without {time}", time=Setting("time"))
 
 _TOO_FAR = (pd.errors.OutOfBoundsDatetime, pd.errors.OutOfBoundsTimedelta, OverflowError)
@@ -53,7 +53,7 @@ class ColumnRecord:
         The replacement of missing and infinite numbers.
     reason : str
         The reason, if the kind and the action do not imply it.
-    cause : {"", "id", "unrelated"}
+    cause : {"", "id", "unrelated", "context"}
         Why a column is not used, if programs need to know it.
     """
 
@@ -81,7 +81,7 @@ class ColumnRecord:
     @property
     def counts_gaps(self) -> bool:
         """Whether a gap in the column is evidence: not if its values say nothing."""
-        return self.role not in {"id", "ignored"} and self.cause != "unrelated"
+        return self.role not in {"id", "ignored"} and self.cause not in {"unrelated", "context"}
 
     @property
     def role(self) -> str:
@@ -129,8 +129,7 @@ class ColumnRecord:
 
     def why(self, word: Word = str) -> str:
         """Return the reason, with options as a front end writes them."""
-        is_unused_date = self.kind == "date" and not self.is_used
-        return UNUSED_DATES.worded(word) if is_unused_date else self.reason
+        return UNUSED_DATES.worded(word) if self.reason == str(UNUSED_DATES) else self.reason
 
     def description(self, word: Word = str) -> str:
         """Describe what was done, without the column's name; `word` writes options."""

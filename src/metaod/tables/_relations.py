@@ -234,7 +234,10 @@ def find_evidence(
     kept = {*relations.related, *roles.named("only"), *roles.named("category")}
     if not numbers and not kept.intersection(labels):
         return columns, ()  # there is nothing else to score by
-    pairs = tuple(pair for pair in relations.pairs if pair.category in kept)
+    one_sided = {*roles.named("high"), *roles.named("low")}  # the side of a pair is not known
+    pairs = tuple(
+        own for own in relations.pairs if own.category in kept and own.number not in one_sided
+    )
     parts = labels, numbers
     if pairs and sample is not rows:
         names = {name for pair in pairs for name in (pair.category, pair.number)}

@@ -11,14 +11,19 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaod.errors import BadColumn, Message, Setting, UserError
+from metaod.errors import BadColumn, BadParameter, Message, Setting, UserError
 from metaod.options import Columns, Names
 
-Role = Literal["ignore", "id", "category", "date", "time"]
+Role = Literal["ignore", "id", "category", "date", "time", "by", "over"]
 
 _EARLIER = re.compile(r"(score|rank|flag)(?:_+|[_.]?\d+)?", re.IGNORECASE)
 _TOLD = re.compile(r"(why|suspect)_*")
 _MOST_EARLIER = 8  # columns of each name that are compared
+_TOGETHER = (
+    {"date", "time"}, {"category", "by"}, {"date", "over"}, {"target", "high"}, {"target", "low"},
+)  # fmt: skip
+_SINGLE = ("over", "target")
+_WANTED = ("only", "target", "high", "low")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,11 +35,14 @@ class Roles(Columns):
         """Check names as a user gives them: one, several or None."""
         roles = cls(**given).checked(owner)
         taken: dict[str, str] = {}
-        for role in ("ignore", "id", "category", "date", "time"):
-            for column in dict.fromkeys(roles.named(role)):
+        for role in ROLE_NAMES:
+            for column in dict.fromkeys(roles.named(role)) if role != "only" else ():
                 other = taken.setdefault(column, role)
-                if other != role and {other, role} != {"date", "time"}:
+                if other != role and {other, role} not in _TOGETHER:
                     raise _conflict(column, other, role)
+        for role in _SINGLE:
+            if len(roles.named(role)) > 1:
+                raise BadParameter(owner, role, "the name of one column", roles.named(role))
         for column in roles.named("only"):
             if taken.get(column) in ("ignore", "id"):
                 raise _conflict(column, taken[column], "only")
@@ -51,9 +59,9 @@ class Roles(Columns):
         for found in ("ignore", "id"):
             if column in self.named(found):
                 return found
-        if self.only and column not in self.named("only"):
+        if self.only and not any(column in self.named(role) for role in (*_WANTED, "by", "over")):
             return "ignore"
-        for found in ("category", "time", "date"):
+        for found in ("by", "over", "category", "time", "date"):
             if column in self.named(found):
                 return found
         return None
@@ -64,7 +72,11 @@ class Roles(Columns):
 
     def may_leave_out(self, column: str) -> bool:
         """Whether the user has not said what the column is for."""
-        return self.role_of(column) is None and column not in self.named("only")
+        return self.role_of(column) is None and not self.is_wanted(column)
+
+    def is_wanted(self, column: str) -> bool:
+        """Whether the user named the column to be scored."""
+        return any(column in self.named(role) for role in _WANTED)
 
     def reason(self, column: str) -> str:
         """Say which of the user's names leaves a column out."""
@@ -97,6 +109,14 @@ class Roles(Columns):
 
 
 ROLE_NAMES = tuple(Columns.declared())
+
+
+def check_whole(over: Names, where: str) -> None:
+    """Refuse rows in parts if they are compared with those before them, maybe in another part."""
+    if over:
+        what = Message("order-in-parts", "{over} needs all rows at once", over=Setting("over"))
+        remedy = Message("at-once", "read the table at once, or leave it out")
+        raise UserError(what, where=where, remedy=remedy)
 
 
 def _conflict(column: str, first: str, second: str) -> BadColumn:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaod.tables import Style, Table, cell_text, nanoseconds
+from metaod.tables import Given, Style, Table, cell_text, nanoseconds
 
 Kind = Literal["number", "date", "truth", "text"]
 Values = npt.NDArray[np.float64]
@@ -44,6 +44,8 @@ class Column:
         Cells that are not what the column is, as written, by row.
     style : Style, optional
         How its values are written.
+    given : Usual or None
+        What is usual in each row's context, if the user named one.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Column:
     distinct: npt.NDArray[Any]
     misfits: Mapping[int, str]
     style: Style = _PLAIN
+    given: "Usual | None" = None
 
     @property
     def is_number(self) -> bool:
@@ -94,7 +97,34 @@ class Column:
     @cached_property
     def is_few(self) -> bool:
         """Whether its values are predicted as categories."""
-        return not self.is_number or len(self.distinct) <= _FEW
+        return not self.is_number or (len(self.distinct) <= _FEW and self.given is None)
+
+    @cached_property
+    def mapped(self) -> Values:
+        """The numbers of all rows on the column's scale; NaN if missing."""
+        return self.map(self.values)
+
+    def map(self, values: Any, rows: Any = slice(None)) -> Values:
+        """Return numbers of some rows on the column's scale, which in context is each row's own."""
+        return self._scale(rows, np.ndim(values)).map(values)
+
+    def back(self, mapped: Any, rows: Any) -> Values:
+        """Return the numbers that are at places of some rows on the column's scale."""
+        return self._scale(rows, np.ndim(mapped)).back(mapped)
+
+    def _scale(self, rows: Any, n_axes: int) -> "Scale":
+        if self.given is None:
+            return self.scale
+        shape = (-1, *[1] * (n_axes - 1))
+        middle, spread = self.given.middle[rows], self.given.spread[rows]
+        own: Any = {"middle": middle.reshape(shape), "spread": spread.reshape(shape)}
+        return replace(self.scale, is_log=self.given.is_log, **own)
+
+    @cached_property
+    def in_context(self) -> "Column":
+        """The column of the distances from what is usual in each row's context."""
+        codes, distinct = pd.factorize(np.sinh(self.mapped), sort=True, use_na_sentinel=True)
+        return Column(self.name, "number", codes.astype(np.int64), np.asarray(distinct), {})
 
     @cached_property
     def classes(self) -> tuple[Codes, int]:
@@ -121,6 +151,8 @@ class Column:
         if not self.is_number:
             own, _ = self.classes
             return self.spread(own % (N_BINS - 1) + 1, 0).astype(np.uint8)
+        if self.given is not None:
+            return self.in_context.bins(reference)
         if len(self.distinct) < N_BINS:
             return self.spread(np.arange(1, len(self.distinct) + 1), 0).astype(np.uint8)
         known = self.values[reference]
@@ -140,6 +172,37 @@ class Column:
     def shown(self, number: float) -> str:
         """Write a number of the column as the user has them, with four digits."""
         return self.style.text(self.value(number), lambda own: f"{float(f'{own:.4g}'):.12g}")
+
+
+@dataclass(frozen=True, eq=False)
+class Usual:
+    """What is usual for the numbers of a column in each row's context.
+
+    Parameters
+    ----------
+    middle, spread : ndarray of float
+        The middle and the spread of each row, of logarithms if `is_log`.
+    is_log : bool
+        Whether the column is compared on logarithms.
+    words : ndarray of object
+        The names of the rows' contexts.
+    """
+
+    middle: Values
+    spread: Values
+    is_log: bool
+    words: npt.NDArray[Any]
+
+    def take(self, rows: Codes) -> "Usual":
+        """Return what is usual in some of the rows."""
+        return Usual(self.middle[rows], self.spread[rows], self.is_log, self.words[rows])
+
+    def joined(self, later: "Usual") -> "Usual":
+        """Return what is usual in rows, then in later ones."""
+        parts = ("middle", "spread", "words")
+        own = (np.concatenate([getattr(self, part), getattr(later, part)]) for part in parts)
+        middle, spread, words = own
+        return Usual(middle, spread, self.is_log, words)
 
 
 @dataclass(frozen=True)
@@ -202,8 +265,8 @@ class Scale:
             return np.asarray(np.abs(values - others) / width)
 
 
-def columns_of(table: Table) -> list[Column]:
-    """Return the columns of a table, in its order."""
+def columns_of(table: Table, given: Given | None = None) -> list[Column]:
+    """Return the columns of a table, in its order, in their context if there is one."""
     found = []
     for name, series in table.frame.items():
         own = table.misfits.get(str(name))
@@ -212,7 +275,10 @@ def columns_of(table: Table) -> list[Column]:
             numbers = series.to_numpy(dtype=np.float64, na_value=np.nan)
             infinite = np.flatnonzero(np.isinf(numbers)).tolist()
             texts |= {row: str(series.iloc[row]) for row in infinite}
-        found.append(_column(str(name), series, texts, table.style(str(name))))
+        column = _column(str(name), series, texts, table.style(str(name)))
+        if given is not None and (usual := given.of(column.name)) is not None:
+            column = replace(column, given=Usual(*usual, given.words))
+        found.append(column)
     return found
 
 
@@ -266,7 +332,8 @@ def _joined(first: Column, second: Column) -> Column:
     later = np.append(codes[len(first.distinct) :], -1)[second.codes]
     joined_codes = np.concatenate([own, later]).astype(np.int64)
     values = np.asarray(distinct)
-    return Column(first.name, first.kind, joined_codes, values, misfits, second.style)
+    given = first.given and second.given and first.given.joined(second.given)
+    return Column(first.name, first.kind, joined_codes, values, misfits, second.style, given)
 
 
 def row_hashes(columns: Sequence[Column]) -> npt.NDArray[np.uint64]:
@@ -300,6 +367,7 @@ def in_order(columns: Sequence[Column], order: Codes) -> list[Column]:
             column,
             codes=column.codes[order],
             misfits={int(places[row]): text for row, text in column.misfits.items()},
+            given=column.given and column.given.take(order),
         )
         for column in columns
     ]

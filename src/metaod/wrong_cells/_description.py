@@ -163,7 +163,7 @@ def _conditional(own: CellEvidence, columns: Sequence[Column], row: int) -> tupl
     """Return the range of the rows that share a value, if a number is usual but for that."""
     column = own.column
     value = column.values[row]
-    if not column.scale.low <= value <= column.scale.high:
+    if column.given is not None or not column.scale.low <= value <= column.scale.high:
         return None
     for place in own.related:
         cause = columns[place]
@@ -190,7 +190,8 @@ def _usual(own: CellEvidence, row: int) -> tuple[str, str]:
         assert expected.spread is not None  # noqa: S101
         width = _WIDTH * float(np.hypot(expected.spread[row], 0.5 * own.unit))
         ends = np.array([-width, width]) + expected.place[row]
-        return _range(column, *_within(column, column.scale.back(ends))), ""
+        words = "" if column.given is None else column.given.words[row]
+        return _range(column, *_within(column, column.back(ends, [row, row]))), words
     if expected.best_class is None or not len(column.distinct):
         return "", ""
     if expected.best is not None and expected.best[row] < _PROBABLE:

@@ -19,7 +19,7 @@ from metaod.wrong_cells._formulas import Formula, broken_orders, find_formulas, 
 from metaod.wrong_cells._numbers import (
     Residuals,
     Slips,
-    extremes,
+    extremes_of_rows,
     find_slips,
     leads,
     residual_evidence,
@@ -275,7 +275,7 @@ def _add_numbers(
     reference: Codes,
 ) -> Slips:
     column, of_column = columns[place], residuals[place]
-    own |= {name: column.spread(values, 0.0) for name, values in extremes(column).items()}
+    own |= extremes_of_rows(column)
     own |= residual_evidence(column, expected[place], of_column, reference)
     suspicion = np.maximum(np.asarray(own["residual"]), np.asarray(own["outside"]))
     partners = related[:_MOST_PARTNERS]

@@ -171,7 +171,7 @@ def linear_predictions(columns: Sequence[Column], reference: Codes) -> dict[int,
 def _as_numbers(column: Column) -> list[Values]:
     """Return a column as numbers for a linear model: few categories are indicators."""
     if column.is_number:
-        mapped = np.nan_to_num(column.scale.map(column.values))
+        mapped = np.nan_to_num(column.mapped)
         return [np.clip(mapped, -_CLIP, _CLIP)]
     classes, n_classes = column.classes
     if n_classes > _MOST_INDICATORS:
@@ -203,7 +203,7 @@ def _targets(column: Column, rows: Codes) -> list[Values]:
         draws = _normals(n_classes, 2)
         raw = [np.append(draw, 0.0)[codes] for draw in draws]
     else:
-        raw = [np.clip(np.nan_to_num(column.scale.map(column.values[rows])), -_CLIP, _CLIP)]
+        raw = [np.clip(np.nan_to_num(column.mapped[rows]), -_CLIP, _CLIP)]
     return [(own - own.mean()) / (own.std() or 1.0) for own in raw]
 
 
@@ -220,7 +220,7 @@ def _expected(column: Column, forest: _Forest, line: Values | None, reference: C
         classes, n_classes = column.classes
         by_row = column.spread(classes, -1)
         return _of_classes(column, forest.votes(by_row, n_classes, known), by_row)
-    targets = np.clip(np.nan_to_num(column.scale.map(column.values)), -_CLIP, _CLIP)
+    targets = np.clip(np.nan_to_num(column.mapped), -_CLIP, _CLIP)
     place, spread = forest.numbers(targets, known)
     if line is not None:  # what the line leaves may be easier to predict
         rest, own_spread = forest.numbers(targets - line, known)

@@ -5,9 +5,10 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from metaod.tables import Table
+from metaod.tables import Given, Table
 from metaod.wrong_cells._columns import (
     Codes,
     Column,
@@ -18,7 +19,7 @@ from metaod.wrong_cells._columns import (
     joined,
 )
 from metaod.wrong_cells._description import describe, slip_of
-from metaod.wrong_cells._evidence import gather
+from metaod.wrong_cells._evidence import FEATURES, CellEvidence, gather
 from metaod.wrong_cells._findings import CONFIDENT, LEAST_SCORE, Finding, WrongCells
 from metaod.wrong_cells._patterns import together
 from metaod.wrong_cells._scorer import Scorer, log_odds
@@ -30,6 +31,8 @@ KEPT_ROWS = 5_000
 """Rows that a finder keeps, to compare later rows with them."""
 
 _FEWEST_ROWS = 10
+_STUCK = np.log(100.0)  # nats: so long a run is in one of 100 tables
+_MOST_CERTAIN = 0.95
 _MOST_COLUMNS = 2_000
 _MOST_CELLS = 20_000  # that are described
 _COLUMNS = ["row", "column", "value", "expected", "kind", "why", "slip", "suggestion", "score"]
@@ -57,6 +60,7 @@ class WrongCellFinder:
 
     found_: WrongCells
     reference_: Table
+    _given: Given | None
 
     def __init__(
         self, random_state: int = 0, scorer: Scorer | None = None, n_jobs: int | None = None
@@ -65,22 +69,26 @@ class WrongCellFinder:
         self.scorer = scorer
         self.n_jobs = n_jobs
 
-    def fit(self, table: Table) -> Self:
-        """Learn what is usual, and find the wrong cells of the table."""
-        columns = columns_of(table)
+    def fit(self, table: Table, given: Given | None = None) -> Self:
+        """Learn what is usual, and find the wrong cells of the table, given its rows' context."""
+        columns = columns_of(table, given)
         order = canonical_order(columns) if columns else np.arange(0)
-        self.found_ = self._find(table, columns, order, np.arange(min(len(order), REFERENCE_ROWS)))
-        self.reference_ = table.take(np.sort(order[:KEPT_ROWS]))
+        reference = np.arange(min(len(order), REFERENCE_ROWS))
+        found = self._find(table, columns, order, reference, given)
+        self.found_ = with_stuck(found, table, given)
+        kept = np.sort(order[:KEPT_ROWS])
+        self.reference_, self._given = table.take(kept), given and given.take(kept)
         return self
 
-    def find(self, table: Table) -> WrongCells:
+    def find(self, table: Table, given: Given | None = None) -> WrongCells:
         """Find the wrong cells of later rows, beside the rows of the fitted table."""
-        known = columns_of(self.reference_)
-        columns = joined(known, columns_of(table))
+        known = columns_of(self.reference_, self._given)
+        columns = joined(known, columns_of(table, given))
         n_known = self.reference_.n_rows
         order = canonical_order(columns)
         reference = np.flatnonzero(order < n_known)
-        return self._find(table, columns, order, reference, n_known)
+        found = self._find(table, columns, order, reference, given, n_known)
+        return with_stuck(found, table, given)
 
     def _find(
         self,
@@ -88,6 +96,7 @@ class WrongCellFinder:
         columns: Sequence[Column],
         order: Codes,
         reference: Codes,
+        given: Given | None,
         n_known: int = 0,
     ) -> WrongCells:
         """Find wrong cells; the first ``n_known`` rows are those of an earlier table."""
@@ -102,7 +111,9 @@ class WrongCellFinder:
         learned = scorer.score(evidence, self.n_jobs)
         scores = evidence.counted.raised(learned, [own.rows for own in evidence.cells], CONFIDENT)
         places = [
-            np.flatnonzero((own >= LEAST_SCORE) & (order[cells.rows] >= n_known))
+            np.flatnonzero(
+                (own >= LEAST_SCORE) & (order[cells.rows] >= n_known) & _counts(cells, given)
+            )
             for own, cells in zip(scores, evidence.cells, strict=True)
         ]
         _add_to_rows(row_scores, evidence, scores, places, order, n_known)
@@ -128,6 +139,38 @@ class WrongCellFinder:
         alike = together([Finding(**own) for own in described], table.n_rows)
         found["together"] = found.index.isin(alike)
         return WrongCells(found, row_scores)
+
+
+def _counts(cells: CellEvidence, given: Given | None) -> npt.NDArray[np.bool_]:
+    """Tell which cells of a column the user wants to be judged."""
+    side = 0 if given is None else given.context.side(cells.column.name)
+    signs = cells.features[:, FEATURES.index("signed residual")]
+    return np.full(len(signs), False) if side is None else side * signs >= 0
+
+
+def with_stuck(found: WrongCells, table: Table, given: Given | None) -> WrongCells:
+    """Add the numbers that stay the same for longer than chance explains."""
+    if given is None or not (given.stuck > _STUCK).any():
+        return found
+    parts, row_scores = [found.cells], found.row_scores.copy()
+    for place, name in enumerate(given.context.names):
+        rows = np.flatnonzero(given.stuck[:, place] > _STUCK)
+        if given.context.side(name) is None or not len(rows):
+            continue
+        scores = np.minimum(1 - np.exp(-given.stuck[rows, place]), _MOST_CERTAIN)
+        row_scores[rows] = np.maximum(row_scores[rows], scores)
+        values = table.frame[name].iloc[rows].tolist()
+        texts = [table.text(name, row) for row in rows.tolist()]
+        runs = given.runs[rows, place].tolist()
+        records = [
+            (row, name, text or value, "", "stuck", f"unchanged for {run:,} rows", "", None, score)
+            for row, text, value, run, score in zip(rows, texts, values, runs, scores, strict=True)
+        ]
+        parts.append(_frame(records).assign(together=False))
+    cells = pd.concat([part for part in parts if len(part)]).sort_values(
+        ["score", "row", "column"], ascending=[False, True, True], ignore_index=True
+    )
+    return WrongCells(cells.drop_duplicates(["row", "column"], ignore_index=True), row_scores)
 
 
 def _frame(records: list[tuple[Any, ...]]) -> pd.DataFrame:

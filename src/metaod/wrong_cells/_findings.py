@@ -43,6 +43,7 @@ KINDS = {
     "pattern": "written unlike the rest of the column",
     "far": "far from all other values",
     "series": "jumps out of its series",
+    "stuck": "stuck?",
     "number": "unexpected for this row",
     "category": "unexpected for this row",
 }

@@ -231,7 +231,7 @@ def find_series(columns: Sequence[Column]) -> list[Values]:
     for place, column in enumerate(columns):
         if column.kind != "number" or column.is_few:
             continue
-        mapped = column.scale.map(column.values)[order]
+        mapped = column.mapped[order]
         before, after = np.roll(mapped, 1), np.roll(mapped, -1)
         inside = (groups == np.roll(groups, 1)) & (groups == np.roll(groups, -1))
         inside[[0, -1]] = False

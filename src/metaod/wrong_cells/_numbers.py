@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from metaod.wrong_cells._columns import Codes, Column, Scale, Values
+from metaod.wrong_cells._columns import Codes, Column, Values
 from metaod.wrong_cells._expectation import Expected
 
 _SUSPICIOUS = 1.5  # residuals or spreads; slips of other cells are not tried
@@ -23,6 +23,11 @@ UNITS = tuple(
 )
 _YEAR = 365.2425
 _MOST_DECIMALS = 8
+
+_DISTANCES = (
+    "outside", "outside mapped", "rows beyond", "share beyond", "isolation", "isolation mapped",
+    "gap",
+)  # fmt: skip
 
 SLIPS = ("decimal", "sign", "unit", "digits", "swapped")
 
@@ -88,6 +93,18 @@ def extremes(column: Column) -> dict[str, Values]:
         "digits": digits - _weighted_quantile(digits, counts, 0.5),
         "sign": np.where(values < 0, signs[1], np.where(values > 0, signs[0], 0.0)),
     }
+
+
+def extremes_of_rows(column: Column) -> dict[str, Values]:
+    """Return evidence on the values of all rows by themselves.
+
+    In context, how far a value lies from others is measured from what is usual in its row.
+    """
+    found = {name: column.spread(own, 0.0) for name, own in extremes(column).items()}
+    if column.given is not None:
+        own = extremes(column.in_context)
+        found |= {name: column.in_context.spread(own[name], 0.0) for name in _DISTANCES}
+    return found
 
 
 def _isolation(
@@ -170,7 +187,7 @@ class Residuals:
         """Take the differences of a column, and their size in the reference rows."""
         if expected is None:
             return cls(np.zeros(len(column.codes), dtype=np.float32))
-        values = np.nan_to_num(column.scale.map(column.values) - expected).astype(np.float32)
+        values = np.nan_to_num(column.mapped - expected).astype(np.float32)
         known = np.abs(values[reference][column.present[reference]])
         if not len(known):
             return cls(values)
@@ -190,7 +207,7 @@ def residual_evidence(
     assert expected.spread is not None  # noqa: S101 - for the type checker; numbers have one
     sizes, unit, present = np.abs(residuals.values), residuals.unit, column.present
     local = sizes / (expected.spread + 0.1 * unit)
-    mapped = column.scale.map(column.values[present])
+    mapped = column.mapped[present]
     spread_of_column = max(float(np.std(np.clip(mapped, -4, 4))) if len(mapped) else 1.0, 1e-9)
     linear = Residuals.of(column, expected.linear, reference)
     n_beyond, lead = leads(sizes, present, unit)
@@ -244,11 +261,11 @@ def find_slips(
     if not len(rows) or column.kind == "truth":
         return slips
     assert own.place is not None  # noqa: S101 - for the type checker
-    middle, unit, scale = own.place[rows], residuals[place].unit, column.scale
+    middle, unit = own.place[rows], residuals[place].unit
     values = column.values[rows]
 
     def left(candidates: Values) -> Values:
-        return np.abs(scale.map(candidates) - middle[:, None]) / unit
+        return np.abs(column.map(candidates, rows) - middle[:, None]) / unit
 
     def add(name: str, candidates: Values) -> None:
         slips.add(name, left(candidates), candidates)
@@ -323,8 +340,8 @@ def _add_swaps(
         if other == place or partner.kind != column.kind:
             continue
         theirs, ours = partner.values[rows], column.values[rows]
-        here = _size(column.scale, theirs, expected[place], rows, residuals[place].unit)
-        there = _size(partner.scale, ours, expected[other], rows, residuals[other].unit)
+        here = _size(column, theirs, expected[place], rows, residuals[place].unit)
+        there = _size(partner, ours, expected[other], rows, residuals[other].unit)
         before = residuals[other].sizes[rows]
         # both cells must fit better than they do now
         left = np.where(there < 0.5 * before, np.maximum(here, there), np.inf)
@@ -334,9 +351,9 @@ def _add_swaps(
     slips.left["swapped"], slips.values["swapped"] = best, value
 
 
-def _size(scale: Scale, values: Values, expected: Expected, rows: Codes, unit: float) -> Values:
+def _size(column: Column, values: Values, expected: Expected, rows: Codes, unit: float) -> Values:
     assert expected.place is not None  # noqa: S101 - for the type checker
-    return np.asarray(np.abs(scale.map(values) - expected.place[rows]) / unit)
+    return np.asarray(np.abs(column.map(values, rows) - expected.place[rows]) / unit)
 
 
 def slip_evidence(slips: Slips, before: Values) -> dict[str, Values]:
