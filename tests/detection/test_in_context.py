@@ -20,7 +20,7 @@ def shops():
     frame = pd.DataFrame(
         {
             "shop": shop,
-            "revenue": (level * rng.normal(1, 0.04, len(shop))).round(1),
+            "revenue": (level * rng.normal(1, 0.04, len(shop))).round(3),
             "visitors": rng.poisson(60, len(shop)),
         }
     )
