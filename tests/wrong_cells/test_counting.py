@@ -1,4 +1,4 @@
-"""Errors that counting shows: repeated keys, repeated rows, and dates in the wrong order."""
+"""Errors that counting shows: what repeats, and what breaks a rule of nearly all rows."""
 
 import numpy as np
 import pandas as pd
@@ -102,3 +102,57 @@ def test_dates_without_an_order_have_none_that_is_broken(seed):
     frame = orders_of_a_shop(rng)
     frame["sent"] = rng.permutation(frame["placed"])
     assert "order" not in {kind for _, _, kind in found_kinds(frame)}
+
+
+def stays_in_hospital(rng, n_rows=1_000):
+    """Return stays; only women have births, at 18 to 44 years."""
+    reason = rng.choice(["birth", "heart", "bone"], n_rows, p=[0.4, 0.3, 0.3])
+    is_birth = reason == "birth"
+    admitted = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, n_rows), unit="D")
+    days = rng.poisson(6, n_rows)
+    return pd.DataFrame(
+        {
+            "reason": reason,
+            "sex": np.where(is_birth, "f", rng.choice(["f", "m"], n_rows, p=[0.1, 0.9])),
+            "age": np.where(is_birth, rng.integers(18, 45, n_rows), rng.integers(30, 95, n_rows)),
+            "admitted": admitted,
+            "discharged": admitted + pd.to_timedelta(days, unit="D"),
+            "days": days,
+            "pulse": rng.normal(75, 9, n_rows).round(),
+        }
+    )
+
+
+@few
+@given(SEEDS, st.sampled_from([("sex", "m", "dependency"), ("age", 84, "number")]))
+def test_a_value_that_never_occurs_with_another_is_found_with_it(seed, planted):
+    rng = np.random.default_rng(seed)
+    frame = stays_in_hospital(rng)
+    column, value, kind = planted
+    row = int(rng.choice(np.flatnonzero(frame["reason"] == "birth")))
+    frame.loc[row, column] = value
+    cells = find_wrong_cells(read_table(frame)).findings()
+    found = {(own.row, own.column): own for own in cells}
+    assert (row, column) in found or (row, "reason") in found
+    if (row, column) in found:
+        assert found[row, column].kind == kind
+        assert found[row, column].why == "with reason 'birth'"
+
+
+@few
+@given(SEEDS, st.sampled_from([1, 24, 1 / 7]))
+def test_a_number_of_days_hours_or_weeks_that_two_dates_do_not_give_is_found(seed, per_day):
+    rng = np.random.default_rng(seed)
+    frame = stays_in_hospital(rng)
+    days = rng.integers(20, 200, len(frame))
+    frame["discharged"] = frame["admitted"] + pd.to_timedelta(days, unit="D")
+    frame["days"] = (days * per_day).round()
+    row = int(rng.integers(len(frame)))
+    usual, frame.loc[row, "days"] = frame.loc[row, "days"], frame.loc[row, "days"] + 5
+    (own,) = [
+        each
+        for each in find_wrong_cells(read_table(frame)).findings()
+        if (each.row, each.column) == (row, "days")
+    ]
+    assert own.kind == "formula"
+    assert own.suggestion == pytest.approx(usual, abs=1)

@@ -1,28 +1,32 @@
-"""Errors that counting shows: repeated keys and rows, and dates in the wrong order.
+"""Errors that counting shows, whatever history teaches: it has too few of them.
 
-History has too few of them to teach how certain they are. What chance would give is counted in the
-table itself: numbers drawn at random would repeat, rows would hardly, and dates that have nothing
-to do with each other would often be in the other order.
+What chance would give is counted in the table itself. Numbers of documents would repeat if they
+were drawn, whole rows would not; a rule that holds in nearly all rows would often be broken if its
+columns had nothing to do with each other.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from metaod.wrong_cells._columns import Codes, Column, Values
-from metaod.wrong_cells._dependencies import is_key, repeats
+from metaod.wrong_cells._dependencies import Contradictions, is_key, repeats
+from metaod.wrong_cells._formulas import Formula
 
 Which = npt.NDArray[np.bool_]
 
 _ROW = 0.8  # the probability that a row that repeats, and not by chance, is an error
 _NEAR_ROW = 0.6  # the same but for a column that should name each row
 _KEY = 0.6  # that the later one of two equal keys is wrong
-_DATE = 0.45  # for each of two dates of which one must be wrong
+_USUAL = 0.2  # the most for a contradiction that is usual in its group
+_BROKEN = 0.45  # that the most suspicious cell of a broken rule is wrong
+_SIGMAS = 3  # by which more rows repeat than chance gives
 _TIMES = 20  # chance would give so many times as many
 _FEWEST_BY_CHANCE = 5
 _FEWEST_ROWS = 50
@@ -32,14 +36,46 @@ _MOST_RELATED = 0.2  # of the variance of columns that count as independent
 _MOST_INDEPENDENT = 12
 _SAMPLED = 20_000  # keys whose numbers are read
 
+_MOST_VALUES = 64  # of a column whose values are compared with other columns
+_MOST_CODES = 10  # the same, of numbers
+_MOST_CAUSES = 5
+_LEAST_RELATED = 0.01  # of the variance that a cause explains
+_RARELY = 70  # times as many by chance, for values that hardly ever occur together
+_HALF = 200  # times as many by chance: half of such values are wrong
+_FAR = 0.3  # of the width of a group: so far beyond it lies a number
+_FEWEST_ALIKE = 5  # rows of a group that share another value than its usual one
+_LEAST_ALIKE = 0.01  # of the rows of the group
+_MOST_EXCEPTIONS = 0.005  # of the rows of a group
+
 
 @dataclass(frozen=True, eq=False)
-class BrokenOrder:
-    """Rows in which a date is later than the one that it precedes in nearly all rows."""
+class Rule:
+    """A rule that nearly all rows follow, and the rows that break it.
 
-    first: int  # places of the columns
-    second: int
+    Parameters
+    ----------
+    kind : {"order", "formula", "together"}
+        Dates in an order, numbers that follow from others, or values that occur together.
+    places : tuple of int
+        The columns, of which one must be wrong; the one that follows from the others comes first.
+    rows : ndarray of int
+        The rows that break it.
+    score : ndarray of float
+        The probability that the raised one of these cells is wrong, in each row.
+    """
+
+    kind: Literal["order", "formula", "together"]
+    places: tuple[int, ...]
     rows: Codes
+    score: Values
+
+    @classmethod
+    def of(
+        cls, kind: Literal["order", "formula", "together"], places: tuple[int, ...], broken: Which
+    ) -> Self:
+        """Take the rows of a rule with the usual score."""
+        rows = np.flatnonzero(broken)
+        return cls(kind, places, rows, np.full(len(rows), _BROKEN))
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,12 +86,15 @@ class Counted:
     ----------
     least : mapping of int to ndarray of float
         The least probability that each cell is wrong, by the places of columns with any.
-    orders : sequence of BrokenOrder
-        Rows with a date that is wrong, which may be one of two.
+    rules : sequence of Rule
+        Broken rules.
+    usual : mapping of int to ndarray of bool
+        Cells that contradict other rows, and have too many like them to be wrong, by column.
     """
 
     least: Mapping[int, Values]
-    orders: Sequence[BrokenOrder]
+    rules: Sequence[Rule]
+    usual: Mapping[int, Which]
 
     @classmethod
     def of(
@@ -66,8 +105,14 @@ class Counted:
         reference: Codes,
         alike: Mapping[str, Which],
         naming: int,
+        formulas: Mapping[int, Formula],
+        contradictions: Sequence[Contradictions],
+        better: Mapping[int, Mapping[int, str]],
     ) -> Self:
-        """Count in a table; rows that repeat are shown at the column that names rows."""
+        """Count in a table; rows that repeat are shown at the column that names rows.
+
+        ``better`` are the better spellings of codes, for each column of text.
+        """
         keys = [is_key(column) for column in columns]
         least = {naming: _of_rows(columns, weights, keys, *alike.values())}
         for place in np.flatnonzero(keys).tolist():
@@ -76,31 +121,76 @@ class Counted:
             of_keys = _of_keys(columns[place], is_later)
             least[place] = np.maximum(least.get(place, 0.0), of_keys)
         least = {place: own for place, own in least.items() if own.any()}
-        return cls(least, _broken_dates(columns, reference))
+        rules = [
+            *_broken_orders(columns, reference),
+            *_broken_formulas(formulas),
+            *_never_together(columns, weights, reference),
+        ]
+        usual = {
+            place: _are_usual(columns, place, own, better.get(place, {}))
+            for place, own in enumerate(contradictions)
+            if np.any(own.by >= 0)
+        }
+        return cls(least, [rule for rule in rules if len(rule.rows)], usual)
 
     def cells(self, place: int) -> Codes:
         """Return the rows of a column of which counting shows anything."""
-        shown = [own.rows for own in self.orders if place in (own.first, own.second)]
+        shown = [rule.rows for rule in self.rules if place in rule.places]
         return np.unique(np.concatenate([np.flatnonzero(self.least.get(place, [])), *shown]))
 
     def raised(
         self, scores: Sequence[Values], rows: Sequence[Codes], enough: float
     ) -> list[Values]:
-        """Return scores of cells that are at least what counting shows.
+        """Return the scores of cells as counting corrects them.
 
-        Both dates in the wrong order are raised, unless one has a score that is enough.
+        If no cell of a broken rule has a score that is enough, the one that breaks most rules is
+        raised, or of several the most suspicious one; of a formula, the number that it gives.
         """
         raised = list(scores)
+        for place, usual in self.usual.items():
+            least = np.where(usual[rows[place]], _USUAL, 1.0)
+            raised[place] = np.minimum(scores[place], least)
         for place, least in self.least.items():
-            raised[place] = np.maximum(scores[place], least[rows[place]])
-        for order in self.orders:
-            places = order.first, order.second
-            cells = [np.searchsorted(rows[place], order.rows) for place in places]
-            largest = np.max([raised[p][at] for p, at in zip(places, cells, strict=True)], axis=0)
-            for place, at in zip(places, cells, strict=True):
-                least = np.where(largest < enough, _DATE, 0.0)
-                raised[place][at] = np.maximum(raised[place][at], least)
+            raised[place] = np.maximum(raised[place], least[rows[place]])
+        n_broken: Counter[tuple[int, int]] = Counter()
+        for rule in self.rules:
+            for place in rule.places:
+                n_broken.update((place, row) for row in rule.rows.tolist())
+        for rule in self.rules:
+            cells = [np.searchsorted(rows[place], rule.rows) for place in rule.places]
+            for own, row in enumerate(rule.rows.tolist()):
+                found = [
+                    raised[place][at[own]] for place, at in zip(rule.places, cells, strict=True)
+                ]
+                if max(found) >= enough:
+                    continue
+                choices = range(1 if rule.kind == "formula" else len(found))
+                most = max(choices, key=lambda n: (n_broken[rule.places[n], row], found[n]))
+                at = cells[most][own]
+                raised[rule.places[most]][at] = max(found[most], rule.score[own])
         return raised
+
+    def rule(self, place: int, row: int) -> Rule | None:
+        """Return the first rule that a cell breaks."""
+        own = (rule for rule in self.rules if place in rule.places and row in rule.rows)
+        return next(own, None)
+
+
+def _are_usual(
+    columns: Sequence[Column], place: int, found: Contradictions, better: Mapping[int, str]
+) -> Which:
+    """Tell which contradictions are usual: several rows of a group share the same other value."""
+    own = columns[place]
+    usual = np.zeros(len(own.codes), dtype=np.bool_)
+    for by in np.unique(found.by[found.by >= 0]).tolist():
+        cause, at = columns[by], np.flatnonzero(found.by == by)
+        known = np.flatnonzero(cause.present & own.present)
+        pairs = cause.codes * np.int64(len(own.distinct)) + own.codes
+        values, counts = np.unique(pairs[known], return_counts=True)
+        n_alike = counts[np.searchsorted(values, pairs[at])]
+        n_group = cause.counts[cause.codes[at]]
+        usual[at] = (n_alike >= _FEWEST_ALIKE) & (n_alike >= _LEAST_ALIKE * n_group)
+    return usual & ~np.isin(own.codes, list(better))
 
 
 def _of_keys(column: Column, is_later: Which) -> Values:
@@ -152,29 +242,32 @@ def _of_rows(
 def _certainty(
     columns: Sequence[Column], weights: Values, places: Sequence[int], which: Which
 ) -> Values:
+    """Return the share of repeated rows that chance does not give, among those as improbable."""
     n_found, n_rows = np.count_nonzero(which), len(which)
     if not n_found or n_rows < _FEWEST_ROWS or n_found > _MOST_REPEATED * n_rows:
         return np.zeros(n_rows)
-    equal = {place: _share_of_equal_pairs(columns[place]) for place in places}
+    counts = [
+        columns[place].spread(columns[place].counts, np.count_nonzero(~columns[place].present))
+        for place in places
+    ]
     chosen: list[int] = []
-    for place in sorted(places, key=lambda place: (equal[place], columns[place].name)):
-        tied = np.maximum(weights[place, chosen], weights[chosen, place])
+    expected = np.full(n_rows, float(n_rows))  # rows that are equal by chance
+    rarest = sorted(range(len(places)), key=lambda n: (counts[n].mean(), columns[places[n]].name))
+    for own in rarest:
+        tied = np.maximum(weights[places[own], chosen], weights[chosen, places[own]])
         if len(chosen) < _MOST_INDEPENDENT and np.all(tied <= _MOST_RELATED):
-            chosen.append(place)
-    by_chance = n_rows**2 / 2 * float(np.prod([equal[place] for place in chosen]))
-    few = min(1.0, 2 * (1 - n_found / (_MOST_REPEATED * n_rows)))
-    return n_found / (n_found + by_chance) * few * which
+            chosen.append(places[own])
+            expected *= np.maximum(counts[own] - 2, 0.5) / n_rows  # without the two rows
+    order = np.argsort(expected, kind="stable")
+    found, by_chance = np.cumsum(which[order]), np.cumsum(expected[order]) / 2
+    is_more = found > by_chance + _SIGMAS * np.sqrt(by_chance)
+    share = np.empty(n_rows)
+    share[order] = np.where(is_more, found / (found + by_chance), 0.0)
+    return share * which * min(1.0, 2 * (1 - n_found / (_MOST_REPEATED * n_rows)))
 
 
-def _share_of_equal_pairs(column: Column) -> float:
-    counts = np.append(column.counts, np.count_nonzero(~column.present)).astype(np.float64)
-    n_rows = len(column.codes)
-    return float(counts @ (counts - 1)) / (n_rows * (n_rows - 1))
-
-
-def _broken_dates(columns: Sequence[Column], reference: Codes) -> list[BrokenOrder]:
+def _broken_orders(columns: Sequence[Column], reference: Codes) -> Iterator[Rule]:
     """Find the rows that break an order of two dates, which nearly all rows keep."""
-    found = []
     dates = [place for place, column in enumerate(columns) if column.kind == "date"]
     for first, second in permutations(dates, 2):
         one, other = columns[first].values, columns[second].values
@@ -186,7 +279,86 @@ def _broken_dates(columns: Sequence[Column], reference: Codes) -> list[BrokenOrd
         broken = np.mean(a > b)
         by_chance = np.searchsorted(np.sort(b), a, side="left").mean() / len(b)
         if broken <= _MOST_BROKEN and by_chance >= max(0.05, _TIMES * broken):
-            rows = np.flatnonzero(one > other)
-            if len(rows):
-                found.append(BrokenOrder(first, second, rows))
-    return found
+            yield Rule.of("order", (second, first), one > other)
+
+
+def _broken_formulas(formulas: Mapping[int, Formula]) -> Iterator[Rule]:
+    for place, formula in formulas.items():
+        if formula.holds >= 1 - _MOST_BROKEN and len(formula.value) >= _FEWEST_ROWS:
+            yield Rule.of("formula", (place, *formula.terms), formula.deviation > 1)
+
+
+def _never_together(columns: Sequence[Column], weights: Values, reference: Codes) -> Iterator[Rule]:
+    """Find cells whose value hardly ever occurs with a value of another column."""
+    values = [len(column.distinct) for column in columns]
+    may_group = [
+        2 <= n_values <= (_MOST_CODES if column.is_number else _MOST_VALUES)
+        for column, n_values in zip(columns, values, strict=True)
+    ]
+    for place, column in enumerate(columns):
+        if not may_group[place] and not (column.is_number and values[place] > _MOST_CODES):
+            continue
+        causes = [
+            cause
+            for cause in np.argsort(-weights[place], kind="stable").tolist()
+            if weights[place, cause] >= _LEAST_RELATED and may_group[cause]
+        ]
+        for cause in causes[:_MOST_CAUSES]:
+            find = _rare_pairs if may_group[place] else _beyond_groups
+            rows, score = find(columns[cause], column, reference)
+            yield Rule("together", (place, cause), rows, score)
+
+
+def _rare_pairs(cause: Column, column: Column, reference: Codes) -> tuple[Codes, Values]:
+    """Return rows with two values that would often occur together by chance, and hardly ever do."""
+    shape = len(cause.distinct), len(column.distinct)
+
+    def counts(rows: Codes) -> tuple[Codes, Values]:
+        known = rows[cause.present[rows] & column.present[rows]]
+        pairs = cause.codes[known] * shape[1] + column.codes[known]
+        found = np.bincount(pairs, minlength=shape[0] * shape[1]).astype(np.float64)
+        return known, found.reshape(shape)
+
+    _, seen = counts(reference)
+    of_causes, of_values = seen.sum(axis=1), seen.sum(axis=0)
+    expected = np.outer(of_causes, of_values) / max(seen.sum(), 1)
+    is_rare = (expected >= _RARELY * np.maximum(seen, 1)) & (
+        seen <= _MOST_EXCEPTIONS * of_causes[:, None]
+    )
+    if not is_rare.any():
+        return np.empty(0, dtype=np.int64), np.empty(0)
+    known, everywhere = counts(np.arange(len(cause.codes)))
+    rows = known[is_rare[cause.codes[known], column.codes[known]]]
+    times = expected * (len(known) / max(seen.sum(), 1)) / np.maximum(everywhere, 1)
+    own = times[cause.codes[rows], column.codes[rows]]
+    is_rarer = own >= _RARELY
+    return rows[is_rarer], own[is_rarer] / (own[is_rarer] + _HALF)
+
+
+def _beyond_groups(cause: Column, column: Column, reference: Codes) -> tuple[Codes, Values]:
+    """Return rows with a number far beyond those of all rows with the same cause."""
+    found: list[Codes] = []
+    known = reference[cause.present[reference] & column.present[reference]]
+    order = known[np.lexsort((column.values[known], cause.codes[known]))]
+    groups, starts = np.unique(cause.codes[order], return_index=True)
+    everything = np.sort(column.values[known])
+    for group, own in zip(groups.tolist(), np.split(order, starts)[1:], strict=True):
+        if len(own) < _FEWEST_ROWS:
+            continue
+        numbers = column.values[own]
+        most = max(1, int(_MOST_EXCEPTIONS * len(own)))
+        for inside, outside in ((numbers, everything), (-numbers[::-1], -everything[::-1])):
+            ends = inside[::-1][: most + 1]
+            is_beyond = ends[:-1] > ends[1:] + _FAR * (ends[1:] - inside[0])
+            n_beyond = int(is_beyond.nonzero()[0].max(initial=-1)) + 1
+            end = ends[n_beyond] + _FAR * (ends[n_beyond] - inside[0])
+            n_outside = len(outside) - np.searchsorted(outside, end, side="right") - n_beyond
+            by_chance = len(own) * n_outside / max(len(known) - len(own), 1)
+            if end <= inside[0] or by_chance < _RARELY * max(n_beyond, 1):
+                continue
+            sign = 1.0 if inside is numbers else -1.0
+            rows = np.flatnonzero((cause.codes == group) & (sign * column.values > end))
+            if len(rows) * len(reference) <= most * len(cause.codes):
+                found.append(rows)
+    rows = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *found]))
+    return rows, np.full(len(rows), _BROKEN)

@@ -49,30 +49,39 @@ def describe(
             yield "duplicate", f"a copy of row {first + 1:,}", "", None
         elif facts["key repeated"]:
             yield "key", "", "", None
-        elif not _is_isolated(facts) and (order := _out_of_order(evidence, columns, place, row)):
-            yield order
+        elif not _is_explained(own, facts) and (rule := _by_rule(evidence, columns, place, row)):
+            yield rule
         elif own.column.is_number:
             yield _number(own, columns, row, facts, slip_places.get(row))
         else:
             yield _text(own, columns, row, facts)
 
 
-def _out_of_order(
+def _by_rule(
     evidence: TableEvidence, columns: Sequence[Column], place: int, row: int
 ) -> Described | None:
-    """Name the date that should be earlier or later."""
-    for order in evidence.counted.orders:
-        if place not in (order.first, order.second) or row not in order.rows:
-            continue
-        other, word = (order.second, "before") if place == order.first else (order.first, "after")
-        column = columns[other]
-        return (
-            "order",
-            f"not {word} {column.shown(column.values[row])}",
-            f"given {column.name}",
-            None,
-        )
-    return None
+    """Name what the first broken rule leads to expect; formulas are named otherwise."""
+    rule = evidence.counted.rule(place, row)
+    if rule is None or rule.kind == "formula":
+        return None
+    first, second = rule.places
+    other = columns[second if place == first else first]
+    if rule.kind == "order":
+        word = "or later" if place == first else "or earlier"
+        return "order", f"{other.shown(other.values[row])} {word}", f"given {other.name}", None
+    column, condition = columns[place], _condition(other, row)
+    if column.is_number and not column.is_few:
+        low, high = _usual_with(column, other, row)
+        return ("number", _range(column, low, high), condition, None) if low > -np.inf else None
+    usual = np.bincount(column.codes[column.present & (other.codes == other.codes[row])]).argmax()
+    return "dependency", _written(column, int(usual)), condition, None
+
+
+def _is_explained(own: CellEvidence, facts: dict[str, float]) -> bool:
+    """Whether the cell by itself tells what is wrong."""
+    if own.column.is_number:
+        return _is_isolated(facts)
+    return max(facts["same folded"], facts["near frequent"], facts["near word"]) > 0
 
 
 def _is_isolated(facts: dict[str, float]) -> bool:
@@ -153,10 +162,9 @@ def _contradicting(own: CellEvidence, columns: Sequence[Column], row: int) -> De
     """Name the usual value of rows with the same value of another column."""
     found = own.contradictions
     cause = columns[int(found.by[row])]
-    condition = _written(cause, int(cause.codes[row]))
     usual = int(found.usual[row])
     suggestion = _value(own.column, usual)
-    return "dependency", _written(own.column, usual), f"with {cause.name} {condition}", suggestion
+    return "dependency", _written(own.column, usual), _condition(cause, row), suggestion
 
 
 def _conditional(own: CellEvidence, columns: Sequence[Column], row: int) -> tuple[str, str] | None:
@@ -165,21 +173,28 @@ def _conditional(own: CellEvidence, columns: Sequence[Column], row: int) -> tupl
     value = column.values[row]
     if column.given is not None or not column.scale.low <= value <= column.scale.high:
         return None
-    for place in own.related:
-        cause = columns[place]
-        if not cause.is_few or not cause.present[row]:
-            continue
-        alike = cause.codes[:_MOST_ALIKE] == cause.codes[row]
-        numbers = column.values[:_MOST_ALIKE][alike]
-        numbers = numbers[~np.isnan(numbers)]
-        if len(numbers) < _FEWEST_ALIKE:
-            continue
-        low, high = np.quantile(numbers, [0.05, 0.95], method="closest_observation")
-        is_narrow = high - low < _NARROW * (column.scale.high - column.scale.low)
-        if is_narrow and not low <= value <= high:
-            condition = f"with {cause.name} {_written(cause, int(cause.codes[row]))}"
-            return _range(column, low, high), condition
+    for cause in (columns[place] for place in own.related):
+        if cause.is_few and cause.present[row]:
+            low, high = _usual_with(column, cause, row)
+            is_narrow = high - low < _NARROW * (column.scale.high - column.scale.low)
+            if is_narrow and not low <= value <= high:
+                return _range(column, low, high), _condition(cause, row)
     return None
+
+
+def _usual_with(column: Column, cause: Column, row: int) -> tuple[float, float]:
+    """Return the usual range of the rows with a row's value of another column."""
+    alike = cause.codes[:_MOST_ALIKE] == cause.codes[row]
+    numbers = column.values[:_MOST_ALIKE][alike]
+    numbers = numbers[~np.isnan(numbers)]
+    if len(numbers) < _FEWEST_ALIKE:
+        return -np.inf, np.inf
+    low, high = np.quantile(numbers, [0.05, 0.95], method="closest_observation")
+    return float(low), float(high)
+
+
+def _condition(cause: Column, row: int) -> str:
+    return f"with {cause.name} {_written(cause, int(cause.codes[row]))}"
 
 
 def _usual(own: CellEvidence, row: int) -> tuple[str, str]:

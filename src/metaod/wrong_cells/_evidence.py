@@ -15,7 +15,13 @@ from metaod.wrong_cells._dependencies import (
     rows_alike,
 )
 from metaod.wrong_cells._expectation import Expected, association, expected_cells, surprise
-from metaod.wrong_cells._formulas import Formula, broken_orders, find_formulas, find_series
+from metaod.wrong_cells._formulas import (
+    Formula,
+    broken_orders,
+    find_durations,
+    find_formulas,
+    find_series,
+)
 from metaod.wrong_cells._numbers import (
     Residuals,
     Slips,
@@ -166,12 +172,17 @@ def gather(
     weights = association(columns, bins, reference)
     expected = expected_cells(columns, bins, weights, reference, seed, n_jobs)
     contradictions = find_contradictions(columns, reference)
-    formulas = find_formulas(columns, weights, reference, seed)
+    formulas = find_durations(columns, reference)
+    formulas |= find_formulas(columns, weights, reference, seed)
     orders = broken_orders(columns, weights, reference)
     series = find_series(columns)
     alike, first_alike = rows_alike(columns, positions)
     naming = min(range(len(columns)), key=lambda place: _naming_order(columns[place]))
-    counted = Counted.of(columns, weights, positions, reference, alike, naming)
+    texts = {p: spellings(own) for p, own in enumerate(columns) if not own.is_number}
+    better = {place: own for place, (_, own) in texts.items()}
+    counted = Counted.of(
+        columns, weights, positions, reference, alike, naming, formulas, contradictions, better
+    )
     missing_in_row = np.sum([~column.present for column in columns], axis=0)
     residuals = [
         Residuals.of(column, own.place, reference)
@@ -205,11 +216,11 @@ def gather(
             size = np.maximum(surprises["surprise"], 0.0)
             own["surprise lead"] = leads(size, column.present, 1.0)[1]
         related_to = np.argsort(-weights[place], kind="stable").tolist()
-        slips, better = Slips(np.empty(0, dtype=np.int64)), dict[int, str]()
+        slips = Slips(np.empty(0, dtype=np.int64))
         if column.is_number:
             slips = _add_numbers(own, columns, expected, residuals, place, related_to, reference)
         else:
-            of_distinct, better = spellings(column)
+            of_distinct, _ = texts[place]
             own |= {name: column.spread(values, 0.0) for name, values in of_distinct.items()}
         shown = counted.cells(place)
         rows = np.union1d(_looked_at(column, own), shown)
@@ -222,8 +233,8 @@ def gather(
         cells.append(
             CellEvidence(
                 column, rows[kept], features[kept], alone[kept], expected[place],
-                contradictions[place], formulas.get(place), slips, better, residuals[place].unit,
-                related_to[:_MOST_RELATED],
+                contradictions[place], formulas.get(place), slips,
+                better.get(place, {}), residuals[place].unit, related_to[:_MOST_RELATED],
             )
         )  # fmt: skip
     return TableEvidence(cells, first_alike, counted, n_rows)

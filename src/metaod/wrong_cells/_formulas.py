@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import permutations
+from itertools import permutations, product
 
 import numpy as np
 
@@ -20,6 +20,8 @@ _LEAST_ORDERED = 0.985  # of the rows have two columns in an order
 _FEWEST_ORDERED = 50
 _MOST_EQUAL = 0.9
 _LEAST_RELATED = 0.3  # of the variance of numbers that are compared
+_PER_DAY = (1.0, 24.0, 1440.0, 1 / 7, 12 / 365.25, 1 / 365.25)  # units in which time is counted
+_MOST_DATES = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +83,33 @@ def find_formulas(
             if formula is not None:
                 terms = tuple(numeric[term] for term in formula.terms)
                 found[place] = replace(formula, terms=terms)
+                break
+    return found
+
+
+def find_durations(columns: Sequence[Column], reference: Codes) -> dict[int, Formula]:
+    """Find numbers that count the time between two dates, or since one, in nearly all rows."""
+    dates = [place for place, own in enumerate(columns) if own.kind == "date"][:_MOST_DATES]
+    spans: dict[tuple[int, ...], Values] = {
+        (end, start): columns[end].values - columns[start].values
+        for end, start in permutations(dates, 2)
+    }
+    spans |= {(start,): -columns[start].values for start in dates}
+    rows = reference[:: max(1, len(reference) // _MEASURED)]
+    found = {}
+    for place, column in enumerate(columns if dates else ()):
+        if column.kind != "number" or len(column.distinct) < _FEWEST_DISTINCT:
+            continue
+        tolerance = 0.51 * 10.0 ** -decimals_of(column)
+        for (terms, span), per_day in product(spans.items(), _PER_DAY):
+            left = column.values - per_day * span
+            known = left[rows][np.isfinite(left[rows])]
+            offset = np.quantile(known, [0.02, 0.98]).mean() if len(known) else np.nan
+            deviation = np.nan_to_num(np.abs(left - offset) / tolerance)
+            by_chance = np.nanmedian(np.abs(column.values[rows] - column.scale.middle_value))
+            if np.mean(deviation[rows] <= 1) >= _LEAST_ORDERED and by_chance > 2 * tolerance:
+                value = np.asarray(np.round(per_day * span + offset, decimals_of(column)), float)
+                found[place] = Formula(deviation, value, float(np.mean(deviation <= 1)), terms)
                 break
     return found
 
