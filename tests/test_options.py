@@ -35,7 +35,7 @@ def test_signatures_have_the_declared_options(function, groups, others):
         ({"skip_rows": -1}, "an int in the range [0, inf) or None"),
         ({"skip_footer": True}, "an int in the range [0, inf) or None"),
         ({"sheet": 1.5}, "a str, an int or None"),
-        ({"max_bytes": 0}, "an int in the range [1, inf)"),
+        ({"max_bytes": 0}, "an int in the range [1, inf) or None"),
         ({"bad_values": "drop"}, "one of {'finding', 'missing', 'text', 'error'}"),
         ({"decimal": ";"}, "one of {'.', ','}"),
         ({"decimal": ",", "delimiter": ","}, "another character than the delimiter"),

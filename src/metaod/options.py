@@ -11,6 +11,7 @@ from operator import index
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
+from metaod._memory import free_memory
 from metaod._option import Option, Options, as_names, document, option, takes
 from metaod.errors import BadParameter
 
@@ -41,6 +42,8 @@ Names = str | Iterable[str] | None
 Pick = Literal["learned", "learned-single", "committee"]
 Words = str | float | Iterable[str | float]
 
+
+_MOST_BYTES, _MOST_SHARE = 8 * 2**30, 0.5  # of a table: at most, and of the free memory
 
 # conversions: ValueError or TypeError for what is not legal
 
@@ -258,13 +261,19 @@ class Reading(Options):
         "value of it is a mistake.",
         only_python=True,
     )
-    max_bytes: int = option(
-        8 * 2**30,
-        "Most memory that the file may take, in bytes.",
+    max_bytes: int | None = option(
+        None,
+        "Most memory that the file may take, in bytes; by default 8 GiB, or half of what is free.",
         metavar="N",
-        shown="8 GiB",
         minimum=1,
     )
+
+    @property
+    def memory_limit(self) -> int:
+        """The option `max_bytes`, or what it is by default now."""
+        if self.max_bytes is not None:
+            return self.max_bytes
+        return int(min(_MOST_BYTES, _MOST_SHARE * free_memory()))
 
     @property
     def missing_words(self) -> tuple[str, ...]:

@@ -370,17 +370,6 @@ def test_a_gzipped_empty_text_is_refused(tmp_path):
         stream_table(tmp_path / "t.csv.gz")
 
 
-def test_the_memory_of_a_container(tmp_path, monkeypatch):
-    limits = (tmp_path / "memory.max", tmp_path / "memory.limit_in_bytes")
-    monkeypatch.setattr(streams, "_CONTAINER_LIMITS", limits)
-    total = streams._memory()
-    limits[1].write_text("123000000\n")
-    assert streams._memory() == 123e6
-    limits[1].write_text(f"{2**63 - 4096}\n")
-    limits[0].write_text("max\n")
-    assert streams._memory() == total
-
-
 def test_which_files_are_large(tmp_path, monkeypatch):
     frame = pd.DataFrame({"a": np.arange(5000) * 1.5, "b": np.arange(5000) % 7})
     frame.to_csv(tmp_path / "t.csv", index=False)
@@ -392,7 +381,7 @@ def test_which_files_are_large(tmp_path, monkeypatch):
     monkeypatch.setattr(streams, "MOST_ROWS", 4000)
     assert [is_large(path) for path in paths] == [True, True, True, False]
     monkeypatch.setattr(streams, "MOST_ROWS", 10**6)
-    monkeypatch.setattr(streams, "_memory", lambda: 5e5)
+    monkeypatch.setattr("metaod.options.free_memory", lambda: 3e5)
     assert [is_large(path) for path in paths] == [True, True, True, False]
     assert not is_large("-")
     assert not is_large(tmp_path / "absent.csv")

@@ -176,7 +176,7 @@ def test_what_fails_after_an_answer_is_no_second_answer(tmp_path, monkeypatch):
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit needs Linux")
 def test_a_process_cannot_take_more_memory_than_allowed():
     code = (
-        "from metaod.web._worker import _limit_memory; _limit_memory(2**28)\n"
+        "from metaod.web._worker import _limit_memory; _limit_memory(2**28, 1)\n"
         "try:\n    bytearray(2**29)\nexcept MemoryError:\n    print('refused')"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -231,7 +231,8 @@ class Tools:
         path = self._access.table(name)
         progress(ProgressReport("read"))
         unused = Roles.of(_part(options, Columns)).is_unused
-        limit = max(_LEAST_MEMORY, _MEMORY_PER_BYTE * self._access.max_bytes)  # once unpacked
+        unpacked = max(_LEAST_MEMORY, _MEMORY_PER_BYTE * self._access.max_bytes)
+        limit = min(unpacked, Reading().memory_limit)
         return read_table(path, **_part(options, Reading), unused=unused, max_bytes=limit)
 
     def _picking(self, options: dict[str, Any]) -> dict[str, Any]:

@@ -87,7 +87,7 @@ class Asked(Options):
     stream: bool | None = option(
         None,
         "Read Parquet or delimited text in chunks, or at once; by default in chunks if the file "
-        "has over 2,000,000 rows or would take half of the memory.",
+        "has over 2,000,000 rows or would take half of the free memory.",
         flags=("--stream", "--no-stream"),
     )
     verbose: bool = option(

@@ -419,7 +419,8 @@ class Preparation:
 
     def _check_columns(self, rows: Rows) -> None:
         given = [str(name) for name in rows.frame.columns]
-        absent = [name for name in self.needed if name not in set(given)]
+        known = set(given)
+        absent = [name for name in self.needed if name not in known]
         if absent:
             more = f", nor are {listed(absent[1:])}" if len(absent) > 1 else ""
             what = f"is not in the table{more}, but was used in the first table"

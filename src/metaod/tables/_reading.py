@@ -69,9 +69,9 @@ def _read_content(
 ) -> tuple[Content, Source, Reading, Footer | None]:
     """Read a file without a sure total; also return the options that leave it out."""
     if isinstance(source, str | PathLike):
-        opened = open_path(source, options.max_bytes, options.shown_as)
+        opened = open_path(source, options.memory_limit, options.shown_as)
     else:
-        opened = open_stream(source, options.max_bytes)
+        opened = open_stream(source, options.memory_limit)
     reader = choose_reader(opened)
     check_options(options, reader.kind, reader.options)
     content = reader.read(opened, options)
@@ -99,7 +99,7 @@ def _read_files(files: Sequence[str], pattern: str, options: Reading) -> Table:
         again = partial(choose_reader(opened).read, opened, own)
         original = Original.of(content, opened, again, None)
         parts.append(FilePart(file, content, original))
-    content, joint, added = joined(parts, pattern, options.max_bytes)
+    content, joint, added = joined(parts, pattern, options.memory_limit)
     table = finish(content, options, pattern, path=pattern)
     return replace(table, original=joint, file_column=added)
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,12 +39,6 @@ from metaod.tables.readers._source import CELL_BYTES, check_exists, open_unread
 
 MOST_ROWS = 2_000_000
 """Files of more rows are read in chunks."""
-
-_MOST_SHARE = 0.5  # of the memory that the machine or the container has
-_CONTAINER_LIMITS = (  # of control groups, version 2 and 1
-    Path("/sys/fs/cgroup/memory.max"),
-    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
-)
 
 
 def stream_table(source: "str | PathLike[Any]", **options: Any) -> "TableStream":
@@ -81,7 +74,7 @@ def stream_table(source: "str | PathLike[Any]", **options: Any) -> "TableStream"
 
 
 def is_large(source: "str | PathLike[Any]") -> bool:
-    """Whether a file should be read in chunks: over 2,000,000 rows, or half of the memory.
+    """Whether a file should be read in chunks: over 2,000,000 rows, or half of the free memory.
 
     The size of a Parquet file is in its footer; that of text is estimated from its first lines.
     Files of other formats are never large: they can only be read at once.
@@ -94,18 +87,7 @@ def is_large(source: "str | PathLike[Any]") -> bool:
         n_rows, n_columns = (0.0, 0.0) if reader.shape is None else reader.shape(opened)
     except UserError:  # which reading it explains
         return False
-    return n_rows > MOST_ROWS or CELL_BYTES * n_rows * n_columns > _MOST_SHARE * _memory()
-
-
-def _memory() -> float:
-    """Return the memory of the machine or of the container, in bytes."""
-    total = float("inf")
-    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
-        total = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    for limit in _CONTAINER_LIMITS:
-        with suppress(OSError, ValueError):  # no container, or no limit
-            total = min(total, float(limit.read_text()))
-    return total
+    return n_rows > MOST_ROWS or CELL_BYTES * n_rows * n_columns > Reading().memory_limit
 
 
 class TableStream:

@@ -1,6 +1,5 @@
 """Read a table and describe its columns: what the page shows before anything is computed."""
 
-import math
 from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -52,9 +51,7 @@ class UploadedTable:
             return self._table
         self._table = None
         self.progress({"stage": "reading the table"})
-        most = min(self._limits["memory_bytes"] // 2, reading.get("max_bytes", math.inf))
-        unused = Roles.of(roles).is_unused
-        own = {"unused": unused, "max_bytes": most, "shown_as": self.name}
+        own = {"unused": Roles.of(roles).is_unused, "shown_as": self.name}
         table = read_table(self.file, **{**reading, **own})
         for thing, n in (("rows", table.n_rows), ("columns", table.n_columns)):
             limit = self._limits[f"max_{thing}"]

@@ -16,5 +16,5 @@ class Limits(Options):
     max_jobs: int = option(2, "Most jobs at the same time.", minimum=1)
     max_tables: int = option(8, "Most tables at the same time, a process each.", minimum=1)
     keep_minutes: float = option(60.0, "Delete a table that is unused for so long.", minimum=0.01)
-    memory_bytes: int = option(2**33, "Memory of one process.", only_python=True)
+    memory_bytes: int = option(2**33, "Most memory of one process.", only_python=True)
     pause_seconds: float = option(30.0, "Longest pause of a client that sends.", only_python=True)

@@ -11,7 +11,10 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TextIO
 
+from metaod._memory import free_memory, used_memory
 from metaod.web._problems import problem_of
+
+_MOST_SHARE, _LEAST_BYTES = 0.8, 2**30  # of the free memory; less cannot score anything
 
 if TYPE_CHECKING:
     from metaod.web._inspection import UploadedTable
@@ -26,10 +29,11 @@ def main() -> None:
     lines: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(sys.stdin.buffer, lines), daemon=True).start()
     start = json.loads(lines.get())
-    _limit_memory(int(start["limits"]["memory_bytes"]))
+    limits = start["limits"]
     commands = _Commands(start, lambda made: _answer(answers, progress=made))
     while True:
         message = json.loads(lines.get())
+        _limit_memory(limits["memory_bytes"], limits["max_jobs"])
         try:
             _answer(answers, result=commands.run(message["command"], message["arguments"]))
         except Exception as error:
@@ -80,10 +84,15 @@ def _answer(answers: TextIO, **message: Any) -> None:
     answers.flush()
 
 
-def _limit_memory(n_bytes: int) -> None:
-    """Make allocations beyond a limit fail, where the system can; write no core files."""
-    with contextlib.suppress(ImportError, ValueError, OSError):
+def _limit_memory(most: int, n_jobs: int) -> None:
+    """Make allocations beyond a limit fail, where the system can; write no core files.
+
+    The jobs that may run at the same time share the memory that is free when this one begins.
+    """
+    with contextlib.suppress(ImportError, LookupError, ValueError, OSError):
         import resource  # noqa: PLC0415 - not on Windows
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_DATA, (n_bytes, n_bytes))
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+        own = used_memory() + _MOST_SHARE * free_memory() / n_jobs
+        resource.setrlimit(resource.RLIMIT_DATA, (int(min(most, max(own, _LEAST_BYTES))), most))

@@ -9,7 +9,7 @@ import pytest
 from sample_files import FRAME
 
 from metaod.errors import BadColumn, BadFile
-from metaod.tables import read_table
+from metaod.tables import read_table, stream_table
 
 
 def read(data, **options):
@@ -128,6 +128,22 @@ def test_texts_that_are_stored_once_and_needed_in_every_row(tmp_path):
     path = tmp_path / "t.parquet"
     pd.DataFrame({"a": ["x" * 10_000] * 5_000, "b": range(5_000)}).to_parquet(path)
     assert path.stat().st_size < 50_000
-    with pytest.raises(BadFile, match=r"'a'.*50,000,000 bytes.*10,000,0"):
+    with pytest.raises(BadFile, match=r"50,320,000 bytes.*10,000,0"):
         read_table(path, max_bytes=10**7)
     assert read_table(path, max_bytes=10**9).frame["a"].str.len().eq(10_000).all()
+
+
+@pytest.mark.parametrize("stored", [True, False], ids=["as a dictionary", "as text"])
+def test_one_text_in_very_many_rows_is_not_unpacked(tmp_path, monkeypatch, stored):
+    monkeypatch.setattr("metaod.tables.readers.parquet._MOST_CHUNK_BYTES", 2**20)
+    n_rows, path = 300_000, tmp_path / "t.parquet"
+    codes = pa.array(np.zeros(n_rows, np.int32))
+    text = pa.DictionaryArray.from_arrays(codes, pa.array(["x" * 2_000]))
+    table = pa.table({"s": text, "x": np.arange(n_rows) % 97})
+    pyarrow.parquet.write_table(table, path, store_schema=stored, compression="zstd")
+    before = pa.total_allocated_bytes()
+    with pytest.raises(BadFile, match=r"unpacks to 0\.6 GiB or more, .* times its size"):
+        read_table(path)
+    with pytest.raises(BadFile, match=r"rows 1 to 65,536 need 131,072,000 bytes"):
+        list(stream_table(path).cells())
+    assert pa.total_allocated_bytes() - before < 2**25

@@ -47,7 +47,7 @@ def read_chosen(
 ) -> Content:
     """Read the table, and the label if it is another array, from a file of arrays."""
     chosen = _choose(arrays, source, options)
-    check_size(arrays[chosen].shape, source, options.max_bytes, what=f"array {chosen!r}")
+    check_size(arrays[chosen].shape, source, options.memory_limit, what=f"array {chosen!r}")
     check_width(source, arrays[chosen].shape)
     array = load(chosen)
     if array.shape != arrays[chosen].shape:

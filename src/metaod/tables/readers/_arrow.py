@@ -11,8 +11,9 @@ from metaod.tables._column_types import rounding_warning
 from metaod.tables._objects import rounding_of
 from metaod.tables.readers._names import unreadable_type
 from metaod.tables.readers._reader import Content
-from metaod.tables.readers._source import check_bytes
+from metaod.tables.readers._source import CELL_BYTES, Source, check_bytes, check_expansion
 
+MOST_EXPANSION = 1000  # rare values, as of one-hot columns, take less than a tenth of a bit
 _UNITS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
@@ -94,16 +95,24 @@ def content_of_arrow(table: Any, source: str) -> Content:
     return Content(frame, tuple(warnings), declares_types=True)
 
 
-def check_texts(table: Any, source: str, max_bytes: int) -> None:
+def check_texts(table: Any, source: Source, max_bytes: int) -> None:
     """Refuse texts that need more memory than allowed once each row has its own."""
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        if not pa.types.is_dictionary(column.type):
-            continue
-        n_bytes = 0
-        for chunk in column.chunks if _is_text_type(column.type.value_type) else ():
-            lengths = pc.binary_length(chunk.dictionary)
-            n_bytes += pc.sum(lengths.take(chunk.indices).cast(pa.int64())).as_py() or 0
-        check_bytes(source, f"column {name!r} needs", n_bytes, max_bytes)
+    n_rows, n_columns, n_text = table.num_rows, table.num_columns, text_bytes(table)
+    what = f"{n_rows:,} rows × {n_columns:,} columns need"
+    check_bytes(source.name, what, CELL_BYTES * n_rows * n_columns + n_text, max_bytes)
+    part = "read a part of it"
+    check_expansion(source.name, source.size, n_text, part, most=MOST_EXPANSION)
+
+
+def text_bytes(table: Any) -> int:
+    """Return the memory that texts which are stored once each need once each row has its own."""
+    sums = (
+        pc.sum(pc.binary_length(chunk.dictionary).take(chunk.indices).cast(pa.int64())).as_py()
+        for column in table.columns
+        if pa.types.is_dictionary(column.type) and _is_text_type(column.type.value_type)
+        for chunk in column.chunks
+    )
+    return sum(n_bytes or 0 for n_bytes in sums)
 
 
 def _is_text_type(kind: Any) -> bool:

@@ -42,7 +42,7 @@ def read_book(book: Book, source: Source, options: Reading) -> Content:
     messages = []
     if options.sheet is None and len(book.titles) > 1:
         messages.append(_sheets_note(book.titles, place))
-    rows = _read_rows(book, place, source, options.max_bytes)
+    rows = _read_rows(book, place, source, options.memory_limit)
     missing = MISSING_WORDS.union(options.missing_words)
     rows = [(number, cells) for number, cells in rows if number > (options.skip_rows or 0)]
     rows = rows[: max(0, len(rows) - (options.skip_footer or 0))]

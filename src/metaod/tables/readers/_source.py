@@ -31,7 +31,7 @@ _MOST_EXPANSION, _SMALL_BYTES = 250, 2**27
 _DATABASE = re.compile(r"(?!https?:|ftps?:|s3:|gs:|file:)[a-z]\w*(\+\w+)?://")
 _FILE_URL = re.compile(r"\A(sqlite|duckdb):///")
 
-_MOST_COLUMNS = 100_000
+_MOST_COLUMNS = 50_000
 _STDIN = "<stdin>"
 _CHUNK = 2**22
 _SMALL_CHUNK = 2**20

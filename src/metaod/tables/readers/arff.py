@@ -52,7 +52,7 @@ def read(source: Source, options: Reading) -> Content:
             chunk_lines = [line for line, _ in chunk]
             line_of.extend(chunk_lines)
             n_bytes = CELL_BYTES * len(line_of) * len(columns)
-            check_bytes(source.name, "needs at least", n_bytes, options.max_bytes)
+            check_bytes(source.name, "needs at least", n_bytes, options.memory_limit)
             by_column = zip(*(row for _, row in chunk), strict=True)
             for column, values in zip(columns, by_column, strict=True):
                 column.add(values, chunk_lines)

@@ -21,10 +21,10 @@ from metaod.tables.readers._source import (
 
 def read(source: Source, options: Reading) -> Content:
     """Read all batches of a file or stream."""
-    table = _table(source, options.max_bytes)
+    table = _table(source, options.memory_limit)
     with library_errors(source.name, "Arrow"):
         content = content_of_arrow(table, source.name)
-    return replace(content, read_cells=partial(_cells, source, options.max_bytes))
+    return replace(content, read_cells=partial(_cells, source, options.memory_limit))
 
 
 def _cells(source: Source, max_bytes: int, rows: RowNumbers | None = None) -> Any:
@@ -49,5 +49,5 @@ def _table(source: Source, max_bytes: int) -> Any:
             check_bytes(source.name, "needs at least", needed, max_bytes)
             batches.append(batch)
         table = pa.Table.from_batches(batches, opened.schema)
-        check_texts(table, source.name, max_bytes)
+        check_texts(table, source, max_bytes)
         return table

@@ -51,11 +51,11 @@ def read(source: Source, options: Reading) -> Content:
     is_duckdb = source.url is None and source.head(12)[8:] == b"DUCK"
     opened = _server if source.url else _duckdb if is_duckdb else _sqlite
     kind = "a database" if source.url else "DuckDB" if is_duckdb else "SQLite"
-    with library_errors(source.name, kind), opened(source, options.max_bytes) as (tables, run):
+    with library_errors(source.name, kind), opened(source, options.memory_limit) as (tables, run):
         query = _query(tables(), source, options.query)
         try:
             names, rows = run(query)
-            frame = _frame(names, rows, source.name, options.max_bytes)
+            frame = _frame(names, rows, source.name, options.memory_limit)
         except UserError:
             raise
         except Exception as error:

@@ -40,7 +40,7 @@ def read(source: Source, options: Reading) -> Content:
     text = as_utf8(raw, raw.encoding or options.encoding)
     source = text.source
     dialect = detect_dialect(source, options, MISSING_WORDS.union(options.missing_words))
-    _check_memory(source, len(dialect.names), text.n_lines, options.max_bytes)
+    _check_memory(source, len(dialect.names), text.n_lines, options.memory_limit)
     if dialect.delimiter == " ":
         with source.open() as stream:
             source = replace(source, path=None, data=collapse_blanks(stream.read()))

@@ -31,7 +31,7 @@ def read(source: Source, options: Reading) -> Content:
     ):
         warnings.simplefilter("ignore")  # openpyxl warns of styles and validations it ignores
         with zipfile.ZipFile(stream) as archive:
-            check_zip(archive, source, options.max_bytes)
+            check_zip(archive, source, options.memory_limit)
             has_formulas = any(map(_holds_formulas, _sheets_of(archive)))
         stream.seek(0)
         book = openpyxl.load_workbook(stream, read_only=True, data_only=True, keep_links=False)

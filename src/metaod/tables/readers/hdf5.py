@@ -50,8 +50,8 @@ def read(source: Source, options: Reading) -> Content:
         def load(name: str) -> npt.NDArray[Any]:
             item = file[name]
             if _is_sparse(item):
-                return _load_sparse(item, options.max_bytes, source.name)
-            _check_stored(item, source.name, options.max_bytes)
+                return _load_sparse(item, options.memory_limit, source.name)
+            _check_stored(item, source.name, options.memory_limit)
             array = np.asarray(item[()])
             return array.T if "MATLAB_class" in item.attrs else array
 

@@ -35,7 +35,7 @@ def read(source: Source, options: Reading) -> Content:
     """Read the records of a file: a line each, or those of a list."""
     text = as_utf8(source, options.encoding)
     unit, records = _records(text.source, options)
-    rows = _Rows(source, unit, options.max_bytes)
+    rows = _Rows(source, unit, options.memory_limit)
     for number, record in records:
         rows.add(record, number)
     columns, numbers = rows.columns(), rows.numbers
@@ -60,15 +60,15 @@ def _records(source: Source, options: Reading) -> tuple[str, _Numbered]:
     beginning = list(islice(lines, 2))
     if len(beginning) == 2:
         try:
-            _parse(beginning[0][1], source, options.max_bytes)
+            _parse(beginning[0][1], source, options.memory_limit)
         except BadFile:
             pass  # the first line of a value that goes on
         else:
             found = chain(beginning, lines)
-            parsed = ((n, _parse(line, source, options.max_bytes, n)) for n, line in found)
+            parsed = ((n, _parse(line, source, options.memory_limit, n)) for n, line in found)
             return "line", parsed
     with source.open() as stream:
-        whole = _parse(stream.read(), source, options.max_bytes)
+        whole = _parse(stream.read(), source, options.memory_limit)
     return "record", enumerate(_list_in(whole, source, options), start=1)
 
 

@@ -68,10 +68,10 @@ def _read5(stream: BinaryIO, source: Source, options: Reading) -> Content:
         body = memoryview(stream.read(variable.n_bytes))
         if variable.compressed:
             # no more than its shape needs: what follows the values is never read
-            most = min(options.max_bytes, _most_bytes(variable))
+            most = min(options.memory_limit, _most_bytes(variable))
             check_expansion(source.name, len(body), min(most, DEFLATE_RATIO * len(body)), _LESS)
             body = memoryview(zlib.decompressobj().decompress(body, most))[8:]
-        return _value(_Elements(body, variable.order), options.max_bytes, source.name)
+        return _value(_Elements(body, variable.order), options.memory_limit, source.name)
 
     return read_chosen(arrays, load, source.name, options)
 
@@ -261,6 +261,6 @@ def _read4(stream: BinaryIO, source: Source, options: Reading) -> Content:
         stream.seek(0)
         loaded = scipy.io.loadmat(file, variable_names=[name])[name]
         is_sparse = arrays[name].kind == "sparse"
-        return densify(loaded, options.max_bytes, source.name) if is_sparse else loaded
+        return densify(loaded, options.memory_limit, source.name) if is_sparse else loaded
 
     return read_chosen(arrays, load, source.name, options)

@@ -44,7 +44,7 @@ def read_memory(source: object, options: Reading) -> Content:
     if isinstance(source, pd.DataFrame):
         return _from_pandas(source)
     if scipy.sparse.issparse(source):
-        dense = densify(source, options.max_bytes, f"the {type(source).__name__}")
+        dense = densify(source, options.memory_limit, f"the {type(source).__name__}")
         return _from_array(dense)
     if hasattr(type(source), "__arrow_c_stream__"):
         return _from_arrow(source)

@@ -44,7 +44,7 @@ def _read_npy(source: Source, options: Reading) -> Content:
     with library_errors(source.name, "NPY"), source.open() as stream:
         shape, dtype = _read_header(stream)
         _check_stored(source.name, "the array", shape, dtype, source.size - stream.tell())
-        check_size(shape, source.name, options.max_bytes)
+        check_size(shape, source.name, options.memory_limit)
         check_width(source.name, shape)
         stream.seek(0)
         array = _read_array(stream, source.name, "the array")
@@ -58,7 +58,7 @@ def _read_npz(source: Source, options: Reading) -> Content:
         source.open() as stream,
         zipfile.ZipFile(stream) as archive,
     ):
-        check_zip(archive, source, options.max_bytes)
+        check_zip(archive, source, options.memory_limit)
         for member in archive.infolist():
             name = member.filename.removesuffix(".npy")
             with archive.open(member) as packed:

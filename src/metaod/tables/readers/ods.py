@@ -37,7 +37,7 @@ def read(source: Source, options: Reading) -> Content:
         source.open() as stream,
         zipfile.ZipFile(stream) as archive,
     ):
-        check_zip(archive, source, options.max_bytes)
+        check_zip(archive, source, options.memory_limit)
         if b"encryption-data" in archive.read("META-INF/manifest.xml"):
             raise BadFile(source.name, "is protected by a password", remedy="save it without one")
         titles = _Sheet(source, -1)

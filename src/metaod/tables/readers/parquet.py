@@ -10,7 +10,12 @@ import pandas as pd
 import pyarrow as pa
 
 from metaod.options import Reading
-from metaod.tables.readers._arrow import check_texts, content_of_arrow
+from metaod.tables.readers._arrow import (
+    MOST_EXPANSION,
+    check_texts,
+    content_of_arrow,
+    text_bytes,
+)
 from metaod.tables.readers._names import check_unique
 from metaod.tables.readers._reader import (
     Chunks,
@@ -28,8 +33,7 @@ from metaod.tables.readers._source import (
     library_errors,
 )
 
-_BUFFER, _CHUNK_BYTES = 2**20, 2**27
-_MOST_EXPANSION = 1000  # rare values, as of one-hot columns, take less than a tenth of a bit
+_BUFFER, _CHUNK_BYTES, _MOST_CHUNK_BYTES = 2**20, 2**27, 2**30
 
 
 def read(source: Source, options: Reading) -> Content:
@@ -38,16 +42,16 @@ def read(source: Source, options: Reading) -> Content:
 
     with library_errors(source.name, "Parquet"), source.open() as stream:
         metadata = pyarrow.parquet.read_metadata(stream)
-        _check_size(metadata, source.name, options.max_bytes)
+        _check_size(metadata, source.name, options.memory_limit)
         n_bytes = 8 * metadata.num_rows * metadata.num_columns
         part = "read a part of it"
-        check_expansion(source.name, source.size, n_bytes, part, most=_MOST_EXPANSION)
+        check_expansion(source.name, source.size, n_bytes, part, most=MOST_EXPANSION)
         stream.seek(0)
-        repeated = _repeated_texts(metadata, options.max_bytes)
-        table = pyarrow.parquet.ParquetFile(stream, read_dictionary=repeated).read()
+        texts = _texts(metadata, options.memory_limit)
+        table = pyarrow.parquet.ParquetFile(stream, read_dictionary=texts).read()
         table.validate(full=True)
         check_unique(table.column_names, source.name)
-        check_texts(table, source.name, options.max_bytes)
+        check_texts(table, source, options.memory_limit)
         content = content_of_arrow(table, source.name)
     return replace(content, read_cells=partial(_read_cells, source))
 
@@ -68,15 +72,16 @@ def _check_size(metadata: Any, source: str, max_bytes: int) -> None:
     check_bytes(source, what, max(CELL_BYTES * rows * columns, declared), max_bytes)
 
 
-def _repeated_texts(metadata: Any, max_bytes: int) -> list[str]:
-    """Name the columns whose texts, stored once each, could need more memory than allowed."""
+def _texts(metadata: Any, max_bytes: int = _CHUNK_BYTES) -> list[str]:
+    """Name the columns whose texts, stored once each, could need much memory: read them so."""
+    most = min(_CHUNK_BYTES, max_bytes)
     found = set()
     for i in range(metadata.num_row_groups):
         group = metadata.row_group(i)
         for j in range(group.num_columns):
             column = group.column(j)
             is_text = column.physical_type == "BYTE_ARRAY"
-            if is_text and group.num_rows * column.total_uncompressed_size > max_bytes:
+            if is_text and group.num_rows * column.total_uncompressed_size > most:
                 found.add(column.path_in_schema)
     return sorted(found)
 
@@ -91,6 +96,7 @@ class ParquetChunks(Chunks):
             file = pyarrow.parquet.ParquetFile(stream)
             self._schema, n_rows = file.schema_arrow, file.metadata.num_rows
             groups = [file.metadata.row_group(i) for i in range(file.num_row_groups)]
+            self._texts = _texts(file.metadata)
         names = self._schema.names
         self._n_rows = n_rows
         self._starts = np.cumsum([0, *(group.num_rows for group in groups)], dtype=np.int64)
@@ -167,14 +173,20 @@ class ParquetChunks(Chunks):
 
         with library_errors(self.source.name, "Parquet"), self.source.open() as stream:
             # a buffer: otherwise the whole part of a column in a row group is read at once
-            file = pyarrow.parquet.ParquetFile(stream, buffer_size=_BUFFER, pre_buffer=False)
+            file = pyarrow.parquet.ParquetFile(
+                stream, buffer_size=_BUFFER, pre_buffer=False, read_dictionary=self._texts
+            )
             # all groups together: a batch may then hold the rows of several small ones
             runs = [list(range(len(self._starts) - 1))] if groups is None else [[i] for i in groups]
             for run in runs:
                 first = int(self._starts[run[0]])
                 for batch in file.iter_batches(self.chunk_rows, run, columns):
                     batch.validate(full=True)
-                    yield first, pa.Table.from_batches([batch], batch.schema)
+                    part = pa.Table.from_batches([batch], batch.schema)
+                    what = f"rows {first + 1:,} to {first + part.num_rows:,} need"
+                    check_bytes(self.source.name, what, text_bytes(part), _MOST_CHUNK_BYTES)
+                    fields = [self._schema.field(name) for name in part.column_names]
+                    yield first, part.cast(pa.schema(fields, self._schema.metadata))
                     first += batch.num_rows
 
 
