@@ -1,8 +1,10 @@
 """``MetaOD`` keeps the conventions of scikit-learn and PyOD."""
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse
 from made_selection import MODELS
@@ -89,6 +91,9 @@ def test_columns_in_use_are_found_by_name():
         frame[["member", "age"]].assign(more="x"),
         read_table(frame[["member", "age"]]),
         pl.from_pandas(frame[["member", "age"]]),
+        pa.Table.from_pandas(frame[["member", "age"]]),
+        pa.Table.from_pandas(frame[["member", "age"]]).to_reader(),
+        duckdb.connect().from_arrow(pa.Table.from_pandas(frame[["member", "age"]])),
     ):
         np.testing.assert_array_equal(model.score_samples(new), expected)
     with pytest.raises(ValueError, match=r"names should match(.|\n)*now missing:\n- age\n$"):

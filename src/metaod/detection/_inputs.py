@@ -75,7 +75,7 @@ def is_plain(X: Any) -> bool:
     if isinstance(X, np.ndarray):
         return X.dtype.names is None
     # of the type: a column may have any name
-    named = any(hasattr(type(X), name) for name in ("columns", "tocsr", "column_names"))
+    named = any(hasattr(type(X), name) for name in ("columns", "tocsr", "__arrow_c_stream__"))
     return not (isinstance(X, Table | PreparedTable | Mapping) or named or is_file(X))
 
 

@@ -35,7 +35,8 @@ def read_table(source: object, options: Reading) -> Table:
         A file: delimited text (CSV, TSV, ...), Parquet, ARFF, MATLAB, HDF5, NPY, NPZ, XLSX, XLS,
         ODS, JSON, Arrow, SQLite or DuckDB, the text ones also gzipped; a pattern of files such as
         ``logs/*.csv``; the URL of a database; ``'-'`` for standard input; or a numpy array, a
-        pandas, polars or pyarrow table, a scipy sparse matrix, a list of rows or a dict of columns.
+        table of pandas, polars, pyarrow, DuckDB or any library that offers Arrow streams, a scipy
+        sparse matrix, a list of rows or a dict of columns.
     options : Reading
 
     Returns

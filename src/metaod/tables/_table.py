@@ -333,6 +333,8 @@ class Rows:
 
 
 def _as_frame(table: object, source: str, fitted_names: Sequence[str] | None) -> pd.DataFrame:
+    if hasattr(type(table), "__arrow_c_stream__") and not isinstance(table, pd.DataFrame):
+        table = read_memory(table, Reading()).frame
     if isinstance(table, pd.DataFrame):
         frame = table.copy(deep=False)
         frame.columns = pd.Index(_column_names(table.columns))
@@ -340,7 +342,7 @@ def _as_frame(table: object, source: str, fitted_names: Sequence[str] | None) ->
         frame = _frame_of_array(table, fitted_names)
     else:
         legal, remedy = (
-            "a Table, a pandas DataFrame or a numpy array",
+            "a Table, a frame or a numpy array",
             "Use metaod.read_table first",
         )
         raise BadParameter("Preparation", "table", legal, type(table), remedy=remedy)

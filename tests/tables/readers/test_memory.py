@@ -2,6 +2,7 @@ import contextlib
 import datetime as dt
 from decimal import Decimal
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -14,7 +15,7 @@ from hypothesis.extra import numpy as npst
 from pandas.testing import assert_frame_equal
 
 from metaod.errors import BadColumn, BadFile, BadParameter, UserError
-from metaod.tables import is_file, read_table
+from metaod.tables import Preparation, is_file, read_table
 
 # A column may have the name of any attribute by which a file, array or frame is recognised.
 ATTRIBUTES = ("read", "columns", "shape", "dtype", "tocsr", "column_names", "__array__", "values")
@@ -174,6 +175,17 @@ def test_polars():
         read_table(pl.DataFrame({"a": [[1], [2]]}))
     with pytest.raises(BadParameter, match="source"):
         read_table(frame.lazy())
+
+
+def test_duckdb_relations():
+    frame = pd.DataFrame(
+        {"i": [1, 2, 3], "s": ["x", "NA", None], "d": [dt.datetime(2024, 1, 2)] * 3}
+    )
+    relation = duckdb.connect().from_arrow(pa.Table.from_pandas(frame)).filter("i < 3")
+    read = read_table(relation).frame
+    assert read["i"].tolist() == [1, 2]
+    assert [dtype.kind for dtype in read[["i", "d"]].dtypes] == ["i", "M"]
+    assert len(Preparation().fit_transform(relation).X) == 2
 
 
 def test_pyarrow():

@@ -19,8 +19,8 @@ _ROW = (list, tuple, np.ndarray)
 _COLUMN = (list, tuple, np.ndarray, pd.Series)
 
 _LEGAL = (
-    "a path, '-' or a file object, a numpy array, a pandas, polars or pyarrow table, a scipy "
-    "sparse matrix, a list of rows or a dict of columns"
+    "a path, '-' or a file object, a numpy array, a table of pandas, polars, pyarrow or "
+    "DuckDB, a scipy sparse matrix, a list of rows or a dict of columns"
 )
 
 
