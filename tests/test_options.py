@@ -41,7 +41,7 @@ def test_signatures_have_the_declared_options(function, groups, others):
         ({"decimal": ",", "delimiter": ","}, "another character than the delimiter"),
         ({"delimiter": [None]}, "one ASCII character that is no letter, digit, quote or line end"),
         ({"delimiter": "ab"}, "one ASCII character that is no letter, digit, quote or line end"),
-        ({"na": [None]}, "a str, a number or an iterable of them"),
+        ({"na": [None]}, "a str, a number, an iterable of them, or a dict of them by column"),
         ({"text": 3}, "a column's name or an iterable of names"),
     ],
     ids=str,
@@ -68,6 +68,8 @@ def test_values_are_converted_as_the_code_uses_them():
         ("-999", "1", "x"), ("name",), "\t",
     )  # fmt: skip
     assert found.given() == {"na": ("-999", "1", "x"), "text": ("name",), "delimiter": "\t"}
+    by_column = {"q3": 99, "q4": ["x", -1]}
+    assert Reading(na=by_column).checked("read_table").na == ("q3=99", "q4=x", "q4=-1")
     assert Picking(space=["paper"], exclude=[]).checked("select").given() == {"space": "paper"}
 
 

@@ -5,7 +5,7 @@ line, the page, the tools for agents, the checks and the documentation follow: s
 """
 
 import codecs
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from operator import index
 from os import PathLike
@@ -49,7 +49,11 @@ _MOST_BYTES, _MOST_SHARE = 8 * 2**30, 0.5  # of a table: at most, and of the fre
 
 
 def _words(given: Any) -> tuple[str, ...]:
-    """Convert one or several words or numbers to words."""
+    """Convert one or several words or numbers to words, those of a column to COLUMN=WORD."""
+    if isinstance(given, Mapping):
+        if not all(isinstance(name, str) and name.strip("=") == name for name in given):
+            raise TypeError
+        return tuple(f"{name}={word}" for name, words in given.items() for word in _words(words))
     is_one = isinstance(given, str | bytes) or not isinstance(given, Iterable)
     values = (given,) if is_one else given
     words = []
@@ -160,11 +164,13 @@ class Reading(Options):
     )
     na: Words = option(
         (),
-        "A further word for a missing value.",
+        "A further word for a missing value; COLUMN=WORD is one in that column alone.",
         details="The usual words in text are known (empty, NA, NaN, null, None, ?, - and similar). "
-        'Numbers are compared by value: ``"-999"`` is also -999.0.',
+        'Numbers are compared by value: ``"-999"`` is also -999.0. ``"q3=99"`` or ``{"q3": 99}`` '
+        "counts in the column q3 alone; before a word of all columns that contains = stands one "
+        'more: ``"=a=b"``.',
         metavar="WORD",
-        legal="a str, a number or an iterable of them",
+        legal="a str, a number, an iterable of them, or a dict of them by column",
         convert=_words,
         is_kept=True,
         label="A word for missing values",
@@ -277,8 +283,19 @@ class Reading(Options):
 
     @property
     def missing_words(self) -> tuple[str, ...]:
-        """The option `na`, once it is checked."""
-        return self.na if isinstance(self.na, tuple) else _words(self.na)
+        """The words of the option `na` for all columns."""
+        words = self.na if isinstance(self.na, tuple) else _words(self.na)
+        return tuple(
+            word.removeprefix("=") if "=" in word[1:] else word
+            for word in words
+            if word.startswith("=") or "=" not in word
+        )
+
+    @property
+    def column_words(self) -> tuple[str, ...]:
+        """The words of the option `na` for single columns, as COLUMN=WORD."""
+        words = self.na if isinstance(self.na, tuple) else _words(self.na)
+        return tuple(word for word in words if "=" in word and not word.startswith("="))
 
     @property
     def text_columns(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import pytest
 from sample_files import xlsx
 
 from metaod.errors import BadColumn, BadParameter
-from metaod.tables import read_table
+from metaod.tables import read_table, stream_table
 
 PAIRS = [
     (0, 1),
@@ -138,3 +138,61 @@ def test_words_that_count_as_missing_are_told_once(form):
     assert warning.code == "missing-words"
     assert warning.values["shown"] == "'-' (2), 'none' (1), '#N/A' (1)"
     assert read_table(frame[["c"]], na="-999").warnings == ()
+
+
+CODED = pd.DataFrame(
+    {
+        "q3": [1, 99, 3, 2] * 5,
+        "q4": [99, 5, 98, 7] * 5,
+        "q5": ["4.5", "unknown", "2.5", "1"] * 5,
+        "a=b": ["x", "none=all", "9", "y"] * 5,
+        "on": ["2024-01-02", "9999-12-31", "2024-01-03", "2024-01-04"] * 5,
+    }
+)
+
+
+@pytest.mark.parametrize("form", ["csv", "chunks", "parquet", "xlsx", "jsonl", "frame"])
+def test_codes_for_missing_values_count_in_their_column_alone(form, tmp_path):
+    path = tmp_path / f"t.{'csv' if form == 'chunks' else form}"
+    write = {
+        "parquet": CODED.to_parquet,
+        "xlsx": lambda to: to.write_bytes(xlsx(CODED)),
+        "jsonl": lambda to: CODED.to_json(to, orient="records", lines=True),
+    }
+    write.get(form, lambda to: CODED.to_csv(to, index=False))(path)
+    given = ["q3=99", "q5=unknown", "a=b=9", "=none=all", "on=9999-12-31"]
+    if form == "chunks":
+        stream = stream_table(path, na=given)
+        stream.draw(5, seed=0)
+        frame = pd.concat(table.frame for table in stream.chunks())
+    else:
+        frame = read_table(CODED if form == "frame" else path, na=given).frame
+    expected = [5, 0, 5, 10, 5]
+    assert frame.isna().sum().tolist() == expected
+    assert frame["q5"].dtype == float
+    assert frame["on"].dtype.kind == "M"
+
+
+@pytest.mark.parametrize(
+    ("na", "missing"),
+    [
+        ({"a": 9}, ["a"]),
+        ({"a": [9], "a=b": "9"}, ["a", "a=b"]),
+        ("a=9", ["a"]),
+        ("a=b=9", ["a=b"]),  # the longest name that there is
+        ("9", ["a", "a=b", "c"]),
+        ("=9", []),  # a word
+        ("=x=9", []),  # the word x=9
+    ],
+)
+def test_a_code_belongs_to_the_longest_name_before_an_equals_sign(na, missing):
+    frame = pd.DataFrame({"a": [1, 9, 3], "a=b": [9, 2, 4], "c": [9.0, 1.5, 2]})
+    read = read_table(frame, na=na).frame
+    assert [name for name in read if read[name].isna().any()] == missing
+
+
+def test_a_code_of_a_column_that_is_not_there_is_refused():
+    with pytest.raises(BadColumn, match=r"column 'qq'.*na='=qq=9'"):
+        read_table(pd.DataFrame({"q": [1, 9]}), na="qq=9")
+    with pytest.raises(BadParameter, match="by column"):
+        read_table(pd.DataFrame({"q": [1, 9]}), na={3: 9})

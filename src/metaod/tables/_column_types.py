@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaod.errors import Message, Setting, listed
+from metaod.errors import BadColumn, Message, Setting, listed
 from metaod.options import BadValues
 from metaod.tables._misfits import Misfits, are_most, misfit_notes, misfits_error
 from metaod.tables._notations import (
@@ -33,9 +33,9 @@ from metaod.tables._notations import (
     are_digits,
     infer,
     is_missing,
+    na_setting,
     numbers_among,
     row_sample,
-    shorten,
 )
 from metaod.tables._number_notation import NumberNotation
 from metaod.tables._objects import (
@@ -121,6 +121,7 @@ class ColumnTyper:
     notations: dict[str, Notation] = field(default_factory=dict)  # of all columns that were read
     written: dict[str, Written] = field(default_factory=dict)  # those that are not plain
     misfits: dict[str, Misfits] = field(default_factory=dict)
+    own_missing: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by column
     _words: dict[str, dict[str, int]] = field(default_factory=dict)  # further ones by column
     _rivals: dict[str, Notation] = field(default_factory=dict)
     _may_be_grouped: set[str] = field(default_factory=set)  # columns of numbers such as 1.234
@@ -214,9 +215,11 @@ class ColumnTyper:
             return series
         # text= in memory keeps every word; what na= names is masked later
         keeps_words = as_text and self.source is None
-        words: frozenset[str] = frozenset() if keeps_words else self.missing
-        known = labels.without(words - self.errors, numbers_among(words))
-        kept = known.without(words & self.errors)
+        own = self.own_missing.get(str(series.name), frozenset())
+        words: frozenset[str] = frozenset() if keeps_words else self.missing | own
+        errors = self.errors - own
+        known = labels.without(words - errors, numbers_among(words))
+        kept = known.without(words & errors)
         if not as_text or not kept.texts:
             typed = self._read(str(series.name), known, kept)
             if typed is not None:
@@ -429,7 +432,7 @@ def _mixture_warning(
     ]
     others = ", the others words" if sum(counts.values()) < total else ""
     template = "column {column!r} is taken as text: {parts}{others}"
-    setting = Setting("na", shorten(word))
+    setting = na_setting(word)
     if are_most:
         setting = Setting("bad_values", "missing")
         template += " ({setting} takes these as missing)"
@@ -445,13 +448,38 @@ def _mixture_warning(
     )
 
 
-def mask_missing(frame: pd.DataFrame, na: Iterable[str], warnings: list[Message]) -> pd.DataFrame:
+def words_by_column(
+    given: Iterable[str], names: Collection[str], path: str | None
+) -> dict[str, frozenset[str]]:
+    """Return the words of COLUMN=WORD by column; the longest name that there is counts.
+
+    >>> words_by_column(["a=9", "a=b=9"], ["a", "a=b"], None)
+    {'a': frozenset({'9'}), 'a=b': frozenset({'9'})}
+    """
+    found: dict[str, frozenset[str]] = {}
+    for text in given:
+        ends = [place for place, mark in enumerate(text) if mark == "=" and text[:place] in names]
+        if not ends:
+            remedy = Setting("na", f"={text}").advice("a word of all columns is written {set}")
+            name = text.partition("=")[0]
+            raise BadColumn(name, "is not in the table", path=path, remedy=remedy)
+        name, word = text[: ends[-1]], text[ends[-1] + 1 :]
+        found[name] = found.get(name, frozenset()) | {word.strip()}
+    return found
+
+
+def mask_missing(
+    frame: pd.DataFrame,
+    na: Iterable[str],
+    own: Mapping[str, frozenset[str]],
+    warnings: list[Message],
+) -> pd.DataFrame:
     """Make the caller's missing values missing, in columns of any type but truth values."""
-    words = frozenset(na)
-    values = numbers_among(words)
+    everywhere = frozenset(na)
     masked = {}
-    for name in frame.columns:
-        column = frame[name]
+    for name in frame.columns if everywhere else own.keys() & {*frame.columns}:
+        column, words = frame[name], everywhere | own.get(name, frozenset())
+        values = numbers_among(words)
         hits = column.isin(_missing_in(column, words, values))
         if not hits.any():
             continue

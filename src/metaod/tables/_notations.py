@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from metaod.errors import Setting
 from metaod.tables._number_notation import FEW, NumberNotation, are_codes, number_notations
 from metaod.tables._time_notations import (
     DateNotation,
@@ -385,6 +386,11 @@ def numbers_among(words: Iterable[str]) -> frozenset[float]:
     """
     plain = [word for word in map(str.strip, words) if _PLAIN.fullmatch(word)]
     return frozenset(int(word) if _SHORT_WHOLE.fullmatch(word) else float(word) for word in plain)
+
+
+def na_setting(word: str) -> Setting:
+    """Return the option that makes a word missing in all columns."""
+    return Setting("na", f"{'=' if '=' in word[1:] else ''}{shorten(word)}")
 
 
 def is_missing(value: object, words: frozenset[str], numbers: frozenset[float]) -> bool:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from metaod.errors import BadColumn, BadFile, BadParameter
 from metaod.options import Reading, takes
-from metaod.tables._column_types import ColumnTyper, mask_missing
+from metaod.tables._column_types import ColumnTyper, mask_missing, words_by_column
 from metaod.tables._file_patterns import FilePart, joined, pattern_files
 from metaod.tables._footers import Footer, find_footer
 from metaod.tables._notations import ERROR_WORDS, MISSING_WORDS, Hints, Plain
@@ -131,6 +131,8 @@ def finish(
     offered = footer.offered(options.skip_footer or 0) if footer else None
     if path is None and (found := find_footer(content.frame, content.decimal)):
         offered = found.noted()
+    names = {str(name) for name in content.frame.columns}
+    own_missing = words_by_column(options.column_words, names, path)
     typer = ColumnTyper(
         missing=frozenset(options.missing_words).union(
             () if content.declares_types else MISSING_WORDS
@@ -149,14 +151,15 @@ def finish(
         warnings=[*content.warnings, *([offered] if offered else [])],
         footer=offered,
         words=content.missing,
+        own_missing=own_missing,
     )
     kept = {name for name in content.frame.columns if options.unused and options.unused(str(name))}
     frame = typer.type_frame(content.frame, {*options.text_columns, *kept, options.label})
     warnings = typer.warnings
     if content.may_hold_index:
         frame = index_by_unnamed(frame, warnings)
-    if options.missing_words:
-        frame = mask_missing(frame, options.missing_words, warnings)
+    if options.missing_words or own_missing:
+        frame = mask_missing(frame, options.missing_words, own_missing, warnings)
     for name in options.text_columns:
         if name not in frame.columns:
             raise _no_column(name, frame, path)

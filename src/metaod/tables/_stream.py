@@ -17,7 +17,13 @@ import pyarrow as pa
 
 from metaod.errors import BadFile, Message, Setting, UserError
 from metaod.options import BadValues, Reading
-from metaod.tables._column_types import Written, in_seconds, mask_missing, may_be_text
+from metaod.tables._column_types import (
+    Written,
+    in_seconds,
+    mask_missing,
+    may_be_text,
+    words_by_column,
+)
 from metaod.tables._footers import find_footer
 from metaod.tables._misfits import MisfitCount, Misfits, late_error, misfit_notes
 from metaod.tables._notations import (
@@ -205,6 +211,8 @@ class TableStream:
         """Keep how text was read in the sample."""
         words = frozenset() if content.declares_types else MISSING_WORDS
         self._missing = words.union(self._options.missing_words)
+        names = {str(name) for name in content.frame.columns}
+        self._own_missing = words_by_column(self._options.column_words, names, self.source.name)
         self._errors = words & ERROR_WORDS.difference(self._options.missing_words)
         self._has_unnamed_index = content.may_hold_index
         self._whole = {  # pyarrow reads hexadecimal numbers in these columns
@@ -229,8 +237,8 @@ class TableStream:
                 typed[name] = self._typed(str(name), frame[name], first_row, written, misfits)
         if self._has_unnamed_index and len(typed.columns) > 1:
             typed = index_by_unnamed(typed, [])
-        if self._options.missing_words:
-            typed = mask_missing(typed, self._options.missing_words, [])
+        if self._options.missing_words or self._own_missing:
+            typed = mask_missing(typed, self._options.missing_words, self._own_missing, [])
         as_text = [name for name in self._options.text_columns if name in typed]
         typed = as_text_column(typed, as_text)
         if isinstance(typed.index, pd.RangeIndex):
@@ -254,6 +262,7 @@ class TableStream:
         missing = self._missing
         if notation is not None and self._late == "finding":
             missing -= self._errors
+        missing |= self._own_missing.get(name, frozenset())
         labels = Labels.from_text(column).without(missing, numbers_among(missing))
         if notation is None:
             return labels.to_series().set_axis(column.index)

@@ -178,9 +178,7 @@ def test_polars():
 
 
 def test_duckdb_relations():
-    frame = pd.DataFrame(
-        {"i": [1, 2, 3], "s": ["x", "NA", None], "d": [dt.datetime(2024, 1, 2)] * 3}
-    )
+    frame = pd.DataFrame({"i": [1, 2, 3], "s": ["x", "NA", None], "d": [dt.date(2024, 1, 2)] * 3})
     relation = duckdb.connect().from_arrow(pa.Table.from_pandas(frame)).filter("i < 3")
     read = read_table(relation).frame
     assert read["i"].tolist() == [1, 2]

@@ -16,7 +16,7 @@ import pandas as pd
 
 from metaod.errors import BadFile, Message, Setting
 from metaod.options import Reading
-from metaod.tables._notations import shorten
+from metaod.tables._notations import na_setting, shorten
 from metaod.tables.readers._reader import Content
 from metaod.tables.readers._source import (
     CELL_BYTES,
@@ -312,7 +312,7 @@ class _Column:
         remedy = Message(
             "bad-value",
             "fix it, name it as missing: {na}, or read the column as text: {text}",
-            na=Setting("na", shorten(str(value))),
+            na=na_setting(str(value)),
             text=Setting("text", name),
         )
         what = f"{shown} is not {legal.get(kind, 'a number')}"
