@@ -11,7 +11,7 @@ from metaod._version import __version__
 
 if TYPE_CHECKING:
     from metaod import cluster, plot
-    from metaod.detection import MetaOD, Review, compare, detect_file, load
+    from metaod.detection import MetaOD, Review, compare, detect_file, load, update
     from metaod.history import fingerprint
     from metaod.metafeatures import extract
     from metaod.models import ModelSpec, model_space, register_family
@@ -42,6 +42,7 @@ __all__ = [
     "read_table",
     "register_family",
     "select",
+    "update",
 ]
 
 

@@ -146,7 +146,7 @@ def detect(
     scoring = {**options, "n_jobs": asked.n_jobs, "marks": asked.marks}
     if asked.apply is not None:
         _refuse_with_apply(options, asked)
-        saved = _load(asked.apply, asked.n_jobs)
+        saved = load_pick(asked.apply, asked.n_jobs)
         reading = replace(reading, **{**saved.reading_, **reading.given()})
         columns = Columns(**{name: getattr(saved, name) for name in Columns.declared()})
         scoring = {"model": saved}
@@ -263,7 +263,8 @@ def _write_table(found: "Detection", target: Path | str, writing: Writing) -> tu
         return write_scored(found, target, **vars(writing), progress=line.show)
 
 
-def _load(path: str, n_jobs: int) -> "MetaOD":
+def load_pick(path: str, n_jobs: int = -1) -> "MetaOD":
+    """Read a saved pick, and show how far that is."""
     import warnings
 
     from metaod.detection import load

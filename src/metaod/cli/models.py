@@ -1,11 +1,16 @@
 """``metaod models``, the models that may be picked, and ``metaod info``, the learner that picks."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
+from metaod.cli.detect import load_pick
+from metaod.cli.detection import print_pick
 from metaod.cli.options import Learner, with_options
 from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import Json, console, grid, print_json, visible
+from metaod.cli.update import history_document, print_history
 from metaod.errors import BadParameter, counted
 from metaod.options import Names, Options, Picking, option
 
@@ -14,6 +19,7 @@ if TYPE_CHECKING:
     from metaod.models import ModelSpec
 
 _COMMAND = "metaod models"
+SavedPick = Annotated[str | None, typer.Argument(help="A saved pick, instead of the learner.")]
 
 _FIGURE_TITLES = {
     "n_datasets": "datasets",
@@ -170,11 +176,17 @@ def _values_in(specs: "list[ModelSpec]") -> str:
     return "\n".join(lines)
 
 
-def info(learner: Learner = "default", *, json: Json = False) -> None:
-    """Show the learner, its training data and measured quality, and library versions."""
+def info(pick: SavedPick = None, *, learner: Learner = "default", json: Json = False) -> None:
+    """Show the learner, its training data and measured quality, and library versions.
+
+    Of a saved pick: its models, and what it has learned from.
+    """
     from metaod.artifacts import library_versions
     from metaod.history import find_artifact
 
+    if pick is not None:
+        _print_pick(pick, json=json)
+        return
     with ProgressLine("preparing the table"):
         artifact = find_artifact(learner)
     data, versions = _learner_as_data(artifact), library_versions()
@@ -201,6 +213,16 @@ def info(learner: Learner = "default", *, json: Json = False) -> None:
         out.print(grid("measured on datasets of unseen origins", "", right=("",), rows=figures))
     rows = ((name, here, data["versions"].get(name, "-")) for name, here in versions.items())
     out.print(grid("versions", "here", "when trained", rows=rows))
+
+
+def _print_pick(path: str, *, json: bool) -> None:
+    model = load_pick(path)
+    own = {"models": model.fitted_.weights, "threshold": model.threshold_}
+    if json:
+        print_json({"pick": path, **own, "history": history_document(model.history_)})
+        return
+    print_pick(console(), tuple(model.fitted_.weights), "saved pick", verbose=True)
+    print_history(model.history_)
 
 
 def _learner_as_data(artifact: "Artifact") -> dict[str, Any]:

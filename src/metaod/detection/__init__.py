@@ -5,6 +5,7 @@ from metaod.detection._comparison import Compared, compare
 from metaod.detection._correcting import write_corrected
 from metaod.detection._detect import detect, detect_file
 from metaod.detection._estimator import MetaOD, Review
+from metaod.detection._history import PickVersion
 from metaod.detection._loading import load
 from metaod.detection._reasons import Reason, RowReasons
 from metaod.detection._result import Detection
@@ -15,6 +16,7 @@ from metaod.detection._summary import (
     summarise,
     write_report,
 )
+from metaod.detection._updating import update
 from metaod.detection._workbook import lost_parts
 from metaod.detection._writing import check_target, output_path, scored_name, write_scored
 
@@ -23,6 +25,7 @@ __all__ = [
     "Correction",
     "Detection",
     "MetaOD",
+    "PickVersion",
     "Reason",
     "Review",
     "ReviewSession",
@@ -39,6 +42,7 @@ __all__ = [
     "read_corrections",
     "scored_name",
     "summarise",
+    "update",
     "write_cells",
     "write_corrected",
     "write_report",

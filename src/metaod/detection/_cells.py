@@ -50,7 +50,7 @@ class CellCheck:
             own.name for own in columns if own.kind in ("date", "identifier") and not own.is_used
         }
         self._preparation = preparation
-        self.table = self._checked(table)
+        self.table = self.checked(table)
         finder = WrongCellFinder(random_state=seed, n_jobs=n_jobs)
         self._finder = finder.fit(self.table, self._given(table))
         self.found = self._finder.found_
@@ -67,7 +67,7 @@ class CellCheck:
             Whether the rows are of a later time than the fitted table: then the values of dates and
             identifiers that are not used to score rows may be others.
         """
-        rows, given = self._checked(table), self._given(table)
+        rows, given = self.checked(table), self._given(table)
         places, is_known = self._find(rows)
         known, new = np.flatnonzero(is_known), np.flatnonzero(~is_known)
         if len(new) == 0:
@@ -85,7 +85,7 @@ class CellCheck:
         parts.add(new, found)
         return parts.result()
 
-    def _checked(self, table: Table) -> Table:
+    def checked(self, table: Table) -> Table:
         """Return the columns that are checked, with their names and types."""
         read = self._preparation.read(table)
         absent = {name: self._usual(name) for name in self.names if name not in read.frame}

@@ -275,6 +275,7 @@ def _scored_stream(
         ties = ties_note(int(np.count_nonzero(scores > threshold)), len(scores), found)
         # a saved pick flags as the stream does
         model._set_scores(replace(model.fitted_, threshold=threshold))  # noqa: SLF001 - one room
+        model._n_rows = stream.n_rows  # noqa: SLF001
     stream.check_unchanged()
     own = model.fitted_.notes if is_new else _earlier_notes(model)
     notes: tuple[str | Message, ...] = table_notes(record, fitted=is_new)

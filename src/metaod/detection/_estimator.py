@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from metaod.detection._cells import CellCheck, flagged
 from metaod.detection._fitted import Fitted, fit_selection
+from metaod.detection._history import PickVersion
 from metaod.detection._inputs import checked_table, seed_of
 from metaod.detection._reasons import RowReasons, explain, row_places
 from metaod.detection._result import Detection
@@ -129,6 +130,8 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     marks_: UsedMarks | None
     notes_: tuple[str | Message, ...]
     reading_: dict[str, Any]
+    _history: tuple[PickVersion, ...] = ()
+    _n_rows: int | None = None  # of the table, if more than it is fitted to
 
     def __init__(
         self,
@@ -230,6 +233,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
             marked.mark(used.answers)
             fitted = fitted.learn(marked, self.contamination)
         self._set_fitted(selection, preparation, fitted, cells)
+        self._history, self._n_rows = (), None
         self.marks_ = used
         self._table = replace(table, frame=table.frame.copy(deep=False), original=None)
         self.notes_ = (*table.warnings, *self.notes_)
@@ -333,6 +337,17 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
             own = self._training_table("explain_rows", "give the rows themselves, as a table")
             table = own.take(places)
         return explain(self.preparation_, self.fitted_, table, places, top, Tracker(progress))
+
+    @property
+    def history_(self) -> tuple[PickVersion, ...]:
+        """What it has learned from, the last rows last; see :func:`metaod.update`."""
+        check_is_fitted(self)
+        if not self._history:
+            n_rows = self._n_rows or self.preparation_.record_.n_rows
+            known = None if self.cells_ is None else self.cells_.table
+            learned = known if hasattr(self, "_table") else None  # a file has a part of it
+            self._history = (PickVersion.of(self, learned, n_rows),)
+        return self._history
 
     def patterns(self) -> list[Pattern]:
         """Return what rows of the training table have in common that are wrong or unusual.

@@ -43,4 +43,5 @@ def load(
         model.feature_names_in_ = np.array(saved.feature_names, dtype=object)
     model.reading_ = saved.reading
     model.marks_ = UsedMarks(dict(fitted.marks)) if fitted.marks else None
-    return model._set_fitted(None, preparation, fitted, cells)  # noqa: SLF001 - one room
+    model._history = saved.history  # noqa: SLF001 - one room
+    return model._set_fitted(None, preparation, fitted, cells)  # noqa: SLF001

@@ -24,6 +24,7 @@ from metaod.artifacts import (
 from metaod.detection._cells import CellCheck
 from metaod.detection._extremes import Extremes
 from metaod.detection._fitted import Fitted, fit_models
+from metaod.detection._history import PickVersion
 from metaod.detection._threshold import check_contamination
 from metaod.errors import UserError
 from metaod.models import Cost, Matrix, ModelSpec, Scores, expected_costs
@@ -53,11 +54,14 @@ class SavedCells:
     flags: Annotated[npt.NDArray[np.bool_], Shape("n")]
 
     @classmethod
-    def of(cls, cells: CellCheck, rows: npt.NDArray[np.intp]) -> "SavedCells":
-        """Describe a search, with its findings in these rows."""
+    def of(
+        cls, cells: CellCheck, rows: npt.NDArray[np.intp], marked: Sequence[int]
+    ) -> "SavedCells":
+        """Describe a search, with its findings in these rows; keep the marked ones of them."""
         has_all = cells.table.n_rows == len(cells.scores)  # not if it is of a large table's file
         own = rows if has_all else np.arange(cells.table.n_rows)
-        own = own[np.linspace(0, len(own) - 1, min(len(own), _MOST_ROWS)).astype(np.intp)]
+        kept = np.linspace(0, len(own) - 1, min(len(own), _MOST_ROWS)).astype(np.intp)
+        own = own[np.union1d(kept, np.array(marked, dtype=np.intp)) if has_all else kept]
         columns = save_table(cells.table.take(own))
         return cls(tuple(columns), cells.scores[rows], cells.flags[rows])
 
@@ -94,6 +98,7 @@ class SavedPick:
     parameters: dict[str, Any]
     reading: dict[str, Any]
     versions: dict[str, str]
+    history: tuple[PickVersion, ...]
 
     @classmethod
     def of(cls, model: Any, reading: Mapping[str, Any]) -> "SavedPick":
@@ -105,6 +110,7 @@ class SavedPick:
         marks = {} if fitted.marked is None else dict(fitted.marked.marks)
         rows = np.concatenate([rows, np.setdiff1d(np.array([*marks], dtype=np.intp), rows)])
         places = dict(zip(rows.tolist(), range(len(rows)), strict=True))
+        marked = tuple(places[row] for row in marks)
         return cls(
             tuple(fitted.weights),
             tuple(fitted.weights.values()),
@@ -114,9 +120,9 @@ class SavedPick:
             n_reference,
             fitted.X[rows],
             fitted.scores[rows],
-            None if model.cells_ is None else SavedCells.of(model.cells_, rows),
+            None if model.cells_ is None else SavedCells.of(model.cells_, rows, marked),
             fitted.extremes,
-            tuple(places[row] for row in marks),
+            marked,
             tuple(marks.values()),
             None if fitted.marked is None else fitted.marked.ranker,
             model.preparation_.to_dict(),
@@ -124,6 +130,7 @@ class SavedPick:
             _plain_parameters(model),
             {name: reading[name] for name in kept if reading.get(name) is not None},
             library_versions(),
+            model.history_,
         )
 
     def write(self, path: "str | PathLike[str]") -> None:
@@ -135,7 +142,7 @@ class SavedPick:
         cls, path: "str | PathLike[str]", tracker: Tracker
     ) -> "tuple[SavedPick, Fitted, Preparation, CellCheck | None]":
         """Read a file and fit its models again; BadArtifact if it is no pick or is damaged."""
-        document = read_container(path, "pick")
+        document = {"history": [], **read_container(path, "pick")}  # earlier files have none
         try:
             saved: SavedPick = decode(cls, document, "pick")
             preparation = Preparation.from_dict(saved.preparation)

@@ -43,8 +43,10 @@ def check_contamination(value: Any, *, owner: str = "MetaOD") -> Contamination:
     return _check_share(value, owner=owner, legal="'auto' or a number in the range (0, 0.5]")
 
 
-def automatic_share(scores: Scores) -> float:
+def automatic_share(scores: Scores, n_all: int | None = None) -> float:
     """Return the share of rows to flag: those above a clear gap in the scores, else few.
+
+    The scores may be those of a sample of `n_all` rows.
 
     Scores do not tell how many outliers a table has: their distribution is the same with and
     without the labelled outliers. So few rows are flagged where no gap says otherwise.
@@ -57,9 +59,11 @@ def automatic_share(scores: Scores) -> float:
     >>> automatic_share(np.arange(1_000_000.0))
     0.0001
     """
-    n_rows = len(scores)
     n_above = clear_gap(scores)
-    return (n_above or min(FEW_ROWS, int(FEW_SHARE * n_rows))) / n_rows
+    if n_above:
+        return n_above / len(scores)
+    n_all = max(len(scores), n_all or 0)
+    return min(FEW_ROWS, int(FEW_SHARE * n_all)) / n_all
 
 
 def clear_gap(scores: Scores) -> int | None:

@@ -19,6 +19,7 @@ from metaod.tables._column_types import Written
 from metaod.tables._column_values import Cells, Place
 from metaod.tables._misfits import Misfits
 from metaod.tables._notations import MISSING_WORDS, Notation, Plain
+from metaod.tables._objects import Labels, text_of
 from metaod.tables._styles import Style
 from metaod.tables.readers._raw_text import RawText
 from metaod.tables.readers._reader import Content, SheetPlaces
@@ -231,6 +232,28 @@ class Table:
             self, frame=frame, label=label, original=None, written=written, misfits=misfits
         )
 
+    def joined(self, other: "Table") -> "Table":
+        """Return the rows of this table and then those of another one with the same columns."""
+        parts = self, other
+        frame = pd.concat([own.frame[self.frame.columns] for own in parts], ignore_index=True)
+        written = {}
+        for name in self.written.keys() | other.written.keys():
+            labels = Labels.from_text(pd.concat([_texts(own, name) for own in parts]))
+            notation = (self.written.get(name) or other.written[name]).notation
+            written[name] = Written(labels, notation)
+        misfits = {}
+        for name in self.misfits.keys() | other.misfits.keys():
+            found = [own.misfits[name] for own in parts if name in own.misfits]
+            rows = [own.rows for own in found]
+            if name in other.misfits:
+                rows[-1] = rows[-1] + self.n_rows
+            texts = [text for own in found for text in own.texts]
+            n_values = int(frame[name].notna().sum()) + len(texts)
+            misfits[name] = replace(
+                found[0], rows=np.concatenate(rows), texts=texts, n_values=n_values
+            )
+        return Table(frame, source=self.source, typed=True, written=written, misfits=misfits)
+
     def text(self, column: str, row: int) -> str:
         """Return a cell as written, if it was read in a notation or is a misfit; else nothing."""
         if column in self.written:
@@ -384,3 +407,11 @@ def _column_names(columns: "pd.Index[Any]") -> list[str]:
             raise BadColumn(name, what, remedy="rename one of them")
         seen[name] = column
     return list(seen)
+
+
+def _texts(table: Table, name: str) -> "pd.Series[Any]":
+    """Return the text of a column: as written, if it was read in a notation."""
+    if name in table.written:
+        return table.written[name].labels.to_series()
+    values = table.frame[name].astype(object)
+    return values.map(text_of).where(values.notna(), None)
