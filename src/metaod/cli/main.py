@@ -83,7 +83,8 @@ def read_examples() -> dict[str, list[str]]:
             name = line[1:-1]
             found[name] = []
         elif line.startswith("+"):
-            found[name] += found[line]
+            group, _, words = line.partition(" | ")
+            found[name] += [own.replace("{}", words or "{}") for own in found[group]]
         elif line and not line.startswith("#"):
             found[name].append(line)
     return {
