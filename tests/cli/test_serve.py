@@ -18,7 +18,9 @@ from metaod.errors import UserError
 pytest.importorskip("uvicorn", reason="the extra web is not installed")
 httpx = pytest.importorskip("httpx", reason="httpx is not installed")
 
-UPLOAD = {"Content-Type": "application/octet-stream"}
+TOKEN = "a-token-of-the-tests"
+OWN = {"Authorization": f"Bearer {TOKEN}"}
+UPLOAD = {**OWN, "Content-Type": "application/octet-stream"}
 
 
 @contextmanager
@@ -29,12 +31,12 @@ def started(tmp_path, *arguments):
         command,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "TMPDIR": str(tmp_path)},
+        env={**os.environ, "TMPDIR": str(tmp_path), "METAOD_TOKEN": TOKEN},
         preexec_fn=_hear_a_closed_terminal,  # noqa: PLW1509 - the tests have one thread
     )
     try:
         link = re.fullmatch(r"MetaOD is at (\S+)\n", process.stderr.readline())[1]
-        yield process, link
+        yield process, link.partition("#")[0]
     finally:
         process.kill()
         process.communicate()
@@ -63,7 +65,7 @@ def test_a_server_that_ends_deletes_the_uploads(tmp_path, sent, code):
         assert folder.stat().st_mode & 0o777 == 0o700
         made = httpx.post(f"{link}api/tables?name=a.csv", content=b"a,b\n1,2\n", headers=UPLOAD)
         table = f"{link.rstrip('/')}{made.headers['Location']}"
-        httpx.post(f"{table}/inspection", json={})  # a process runs
+        httpx.post(f"{table}/inspection", json={}, headers=OWN)  # a process runs
         assert stored(tmp_path)
         for one in sent:
             process.send_signal(one)
@@ -83,15 +85,15 @@ def test_what_a_killed_server_leaves_is_removed_at_the_next_start(tmp_path):
         with started(tmp_path) as (_, second), started(tmp_path) as (_, third):
             assert stored(tmp_path) == []
             for living in (second, third):  # a folder in use is not removed
-                assert httpx.get(f"{living}api").status_code == 200
+                assert httpx.get(f"{living}api", headers=OWN).status_code == 200
             assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_the_processes_of_a_killed_server_end(tmp_path):
     with started(tmp_path) as (killed, link):
-        made = httpx.post(f"{link}api/example")
+        made = httpx.post(f"{link}api/example", headers=OWN)
         table = f"{link.rstrip('/')}{made.headers['Location']}"
-        httpx.post(f"{table}/detection", json={})
+        httpx.post(f"{table}/detection", json={}, headers=OWN)
         deadline = time.monotonic() + 30
         while not (children := child_processes(killed.pid)) and time.monotonic() < deadline:
             time.sleep(0.02)
@@ -138,6 +140,20 @@ def test_a_port_that_is_taken_is_named(tmp_path, call_serve):
         port = link.rstrip("/").rpartition(":")[2]
         with pytest.raises(UserError, match=f"port {port}.*--port"):
             call_serve("--port", port)
+
+
+@pytest.mark.parametrize(
+    ("words", "where"),
+    [
+        (("--tls-cert", "absent.pem"), "metaod serve"),
+        (("--tls-cert", "absent.pem", "--tls-key", "absent.pem"), "--tls-cert"),
+        (("--audit", "absent/folder/log"), "--audit"),
+    ],
+)
+def test_files_that_cannot_be_used_are_named(call_serve, words, where):
+    with pytest.raises(UserError) as caught:
+        call_serve("--port", "0", *words)
+    assert caught.value.where == where
 
 
 def test_an_address_of_another_machine_is_refused(call_serve):

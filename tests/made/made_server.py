@@ -63,7 +63,13 @@ class Client(httpx.Client):
 
 
 def client_of(server, **options):
-    return Client(base_url=server.link.partition("?")[0].rstrip("/"), timeout=60, **options)
+    """A client that presents the token, unless other headers are given."""
+    options.setdefault("headers", {"Authorization": f"Bearer {server.token}"})
+    return Client(base_url=address_of(server), timeout=60, **options)
+
+
+def address_of(server):
+    return server.link.partition("/#")[0]
 
 
 def made_csv(n_rows=60, header=b"name,size,weight,colour\n"):

@@ -11,7 +11,7 @@ import zipfile
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from made_server import client_of, made_csv, serving
+from made_server import address_of, client_of, made_csv, serving
 
 from metaod.tables import READ_ENDINGS
 from metaod.web import Limits
@@ -29,7 +29,7 @@ def refused(answer, code):
 
 
 def port_of(server):
-    return int(server.link.partition("?")[0].rstrip("/").rpartition(":")[2])
+    return int(address_of(server).rpartition(":")[2])
 
 
 # sites and names
@@ -54,7 +54,7 @@ def test_other_origins_are_refused(client, table, origin):
 
 
 def test_the_own_origin_is_accepted(client, server):
-    headers = {"Origin": server.link.rstrip("/"), "Sec-Fetch-Site": "same-origin"}
+    headers = {"Origin": address_of(server), "Sec-Fetch-Site": "same-origin"}
     made = client.post("/api/example", headers=headers)
     assert made.status_code == 201
     assert "access-control-allow-origin" not in made.headers
@@ -116,35 +116,45 @@ def guarded(tmp_path_factory):
 def test_requests_without_the_token_are_refused(guarded, headers):
     if "Cookie" in headers:
         headers = {"Cookie": headers["Cookie"].replace("PORT", str(port_of(guarded)))}
-    with client_of(guarded) as client:
-        answer = client.get("/api", headers=headers)
-        refused(answer, "no-token")
-        assert answer.headers["www-authenticate"] == "Bearer"
-        page = client.get("/", headers=headers)
-        assert page.status_code == 401
-        assert "metaod serve" in page.text
+    with client_of(guarded, headers={}) as client:
+        for path in ("/api", "/api/tables/x", "/api/tables/x/scored"):
+            answer = client.get(path, headers=headers)
+            refused(answer, "no-token")
+            assert answer.headers["www-authenticate"] == "Bearer"
+        assert client.get("/", headers=headers).status_code == 200  # it holds no data
 
 
-def test_the_token_is_taken_from_the_header_or_the_link_which_sets_a_cookie(guarded):
-    assert guarded.link.endswith(f"/?token={TOKEN}")
-    with client_of(guarded, headers=BEARER) as client:
-        assert client.get("/api").status_code == 200
-    with client_of(guarded) as client:
-        for query in ("token=wrong", "token=wrong&" * 50):
-            assert client.get(f"/?{query}").status_code == 401
-        page = client.get(f"/?token={TOKEN}")
-        assert page.status_code == 200
-        assert "HttpOnly; SameSite=Strict" in page.headers["set-cookie"]
-        assert client.get("/api").status_code == 200
+def test_a_browser_signs_in_with_the_code_of_the_link_once_or_with_the_token(guarded):
+    code = guarded.link.partition("/#code=")[2]
+    assert len(code) > 30
+    assert TOKEN not in guarded.link
+    for word, is_admitted in (
+        ({"code": "wrong"}, False),
+        ({"token": "wrong"}, False),
+        ({}, False),
+        ({"code": TOKEN}, False),
+        ({"token": code}, False),
+        ({"code": code}, True),
+        ({"code": code}, False),  # again
+        ({"token": TOKEN}, True),
+    ):
+        with client_of(guarded, headers={}) as client:
+            answer = client.post("/api/session", json=word)
+            assert client.get("/api").status_code == (200 if is_admitted else 401)
+        if not is_admitted:
+            refused(answer, "no-token")
+            continue
+        cookie = answer.headers["set-cookie"]
+        assert "HttpOnly" in cookie
+        assert "SameSite=strict" in cookie
+        assert answer.status_code == 204
 
 
-def test_other_addresses_get_a_token(tmp_path):
+def test_a_server_for_other_machines_takes_any_address_but_no_other_name(tmp_path):
     with serving(tmp_path, host="0.0.0.0") as server, client_of(server) as client:
-        token = server.link.partition("?token=")[2]
-        assert len(token) > 40
         client.base_url = f"http://127.0.0.1:{port_of(server)}"
-        assert client.get("/api").status_code == 401
-        own = {"Authorization": f"Bearer {token}"}
+        assert client.get("/api", headers={"Authorization": ""}).status_code == 401
+        own = {"Authorization": f"Bearer {server.token}"}
         assert client.get("/api", headers=own).status_code == 200
         assert client.get("/api", headers={**own, "Host": "10.1.2.3"}).status_code == 200
         refused(client.get("/api", headers={**own, "Host": "evil.example"}), "wrong-host")
@@ -253,7 +263,7 @@ def test_an_upload_that_says_it_is_too_large_is_refused_at_once(client):
 def raw(server, head, body=b"", *, seconds=10.0):
     """Send bytes as they are; return what comes back before the connection ends."""
     with socket.create_connection(("127.0.0.1", port_of(server)), timeout=seconds) as opened:
-        opened.sendall(head.encode() + body)
+        opened.sendall(with_token(server, head) + body)
         found = b""
         try:
             while chunk := opened.recv(65536):
@@ -261,6 +271,11 @@ def raw(server, head, body=b"", *, seconds=10.0):
         except (TimeoutError, ConnectionError):
             pass
     return found
+
+
+def with_token(server, head):
+    own = f"Host: localhost\r\nAuthorization: Bearer {server.token}\r\n"
+    return head.replace("Host: localhost\r\n", own).encode()
 
 
 UPLOAD = (
@@ -302,7 +317,7 @@ def test_an_upload_that_is_too_large_or_stops_is_ended_and_removed(
 def test_a_client_that_goes_away_leaves_nothing(server, uploads, client):
     before = n_stored(uploads)
     with socket.create_connection(("127.0.0.1", port_of(server))) as opened:
-        opened.sendall((UPLOAD + "Content-Length: 1000\r\n\r\n").encode() + b"a,b\n")
+        opened.sendall(with_token(server, f"{UPLOAD}Content-Length: 1000\r\n\r\n") + b"a,b\n")
         time.sleep(0.1)
     wait_until(lambda: n_stored(uploads) == before)
     assert client.get("/api").status_code == 200

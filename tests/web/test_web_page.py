@@ -4,7 +4,7 @@ import csv
 
 import pandas as pd
 import pytest
-from made_server import client_of, made_csv, serving
+from made_server import address_of, client_of, made_csv, serving
 
 from metaod.web import Limits
 
@@ -70,11 +70,14 @@ def open_tab(browser, server):
     """Open tabs; afterwards none may have complained or asked elsewhere."""
     contexts, tabs = [], []
 
-    def make(size="desktop", link=server.link, **options):
+    def make(size="desktop", link=None, **options):
+        own = address_of(server)
         width, height = SIZES[size]
         viewport = {"width": width, "height": height}
         contexts.append(browser.new_context(viewport=viewport, accept_downloads=True, **options))
-        tabs.append(Tab(contexts[-1], link))
+        cookie = f"metaod_token_{own.rpartition(':')[2]}"
+        contexts[-1].add_cookies([{"name": cookie, "value": server.token, "url": own}])
+        tabs.append(Tab(contexts[-1], link or own))
         return tabs[-1]
 
     yield make
@@ -389,11 +392,22 @@ def test_a_table_that_is_gone_leads_to_the_start(open_tab, server):
     tab.complaints = [said for said in tab.complaints if "404" not in said]
 
 
-def test_the_link_with_the_token_opens_the_page(browser, open_tab, tmp_path):
+def test_the_link_opens_the_page_in_one_browser_and_the_token_in_others(open_tab, tmp_path):
     with serving(tmp_path, Limits(), token="a-token-of-the-tests") as guarded:
-        tab = open_tab(link=guarded.link)
-        tab.page.wait_for_function("() => document.getElementById('version').innerText !== ''")
-        assert "token" not in tab.page.url
-        without = open_tab(link=guarded.link.partition("?")[0])
-        assert "needs its link" in without.page.inner_text("body")
-        without.complaints.clear()  # the browser writes 401 to the console
+        first = open_tab(link=guarded.link)
+        known = "() => document.getElementById('version').innerText !== ''"
+        first.page.wait_for_function(known)
+        assert first.page.url.endswith("/")  # no code in the history
+        first.page.goto(guarded.link)
+        first.page.reload()
+        first.page.wait_for_function(known)
+        other = open_tab(link=guarded.link)
+        other.see("sign-in")
+        other.page.fill("#token", "wrong")
+        other.page.press("#token", "Enter")
+        other.page.wait_for_selector("#problem:not([hidden])")
+        other.page.fill("#token", "a-token-of-the-tests")
+        other.page.press("#token", "Enter")
+        other.page.wait_for_function(known)
+        for tab in (first, other):  # the browser writes refusals to the console by itself
+            tab.complaints = [said for said in tab.complaints if "401" not in said]

@@ -20,9 +20,17 @@ _TOKEN = re.compile("[A-Za-z0-9_-]{16,200}")
 class Serving(Options):
     """The options of the page."""
 
-    host: str = option("127.0.0.1", "Address to listen at; one that is not local needs a token.")
+    host: str = option("127.0.0.1", "Address to listen at.")
     port: int = option(8765, "Port to listen at; 0 takes a free one.", minimum=0, maximum=65535)
     open_browser: bool = option(False, "Open the page in the browser.", flags=("--open",))
+    tls_cert: str | None = option(None, "Certificate in PEM: serve by HTTPS.", metavar="FILE")
+    tls_key: str | None = option(None, "Key of the certificate in PEM.", metavar="FILE")
+    audit: str | None = option(
+        None,
+        "Append uploads, downloads, answers and deletions to this file, as JSON lines without "
+        "cell values.",
+        metavar="FILE",
+    )
 
 
 @with_options
@@ -31,7 +39,7 @@ def serve(
     token: Annotated[
         str | None,
         typer.Option(
-            help="Word that requests must present; generated for addresses that are not local.",
+            help="Word that requests must present; by default one is generated and printed.",
             envvar="METAOD_TOKEN",
             show_envvar=True,
             metavar="WORD",
@@ -54,8 +62,16 @@ def serve(
         )
         raise UserError(f"{what} characters", where="--token", remedy="give another, or none")
 
+    if (asked.tls_cert is None) != (asked.tls_key is None):
+        what = "a certificate and its key belong together"
+        raise UserError(what, where="metaod serve", remedy="give --tls-cert and --tls-key")
+
     def on_start(link: str) -> None:
         message(f"MetaOD is at {link}")
+        if token is None:
+            message(
+                f"that link is for one browser; others and programs need the token {server.token}"
+            )
         message("Ctrl-C ends it and deletes all uploads")
         if asked.open_browser:
             import webbrowser
@@ -63,7 +79,13 @@ def serve(
             webbrowser.open(link)
 
     server = PageServer(
-        host=asked.host, port=asked.port, token=token, limits=limits, on_start=on_start
+        host=asked.host,
+        port=asked.port,
+        token=token,
+        limits=limits,
+        tls=None if asked.tls_cert is None else (asked.tls_cert, asked.tls_key or ""),
+        audit=None if asked.audit is None else Path(asked.audit),
+        on_start=on_start,
     )
     try:
         server.run()

@@ -2,6 +2,7 @@
 
 import hmac
 import json
+import secrets
 from collections.abc import Collection
 from ipaddress import ip_address
 
@@ -28,11 +29,37 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-_NEEDS_LINK = """<!doctype html><html lang="en"><meta charset="utf-8">
-<meta name="viewport" content="width=device-width"><title>MetaOD</title>
-<h1>This page needs its link</h1>
-<p>Open the whole link that <code>metaod serve</code> printed; it ends with <code>?token=…</code>.
-</html>"""
+_SIGN_IN = ("POST", "/api/session")
+
+
+class Session:
+    """What lets a client in: the token, or once a code, for which a browser gets a cookie.
+
+    Parameters
+    ----------
+    token : str
+        The token.
+    """
+
+    def __init__(self, token: str) -> None:
+        self.token = token
+        self.code = secrets.token_urlsafe(24)
+        self._is_used = False
+
+    def admits(self, given: str) -> bool:
+        """Whether a word is the token."""
+        return _is_same(given, self.token)
+
+    def takes(self, code: str) -> bool:
+        """Whether a word is the code, which is used up then."""
+        if self._is_used or not _is_same(code, self.code):
+            return False
+        self._is_used = True
+        return True
+
+
+def _is_same(given: str, own: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "replace"), own.encode())
 
 
 def answer_problem(problem: Problem) -> Response:
@@ -56,7 +83,7 @@ def is_local(host: str) -> bool:
 
 
 class Guard:
-    """Refuses requests of other sites, to other names, or without the token.
+    """Refuses requests of other sites, to other names, or to the API without the token.
 
     Parameters
     ----------
@@ -66,14 +93,14 @@ class Guard:
         Names of this server in the header Host. Addresses are allowed too, unless all names are
         local: a page whose name was bound to this machine's address (DNS rebinding) sends its
         name.
-    token : str, optional
-        What requests must present, as a bearer or in a cookie, which ``/?token=`` sets.
+    session : Session
+        The token that requests must present, as a bearer or in the cookie that signing in sets.
     """
 
-    def __init__(self, app: ASGIApp, names: Collection[str], token: str | None = None) -> None:
+    def __init__(self, app: ASGIApp, names: Collection[str], session: Session) -> None:
         self._app = app
         self._names = frozenset(name.lower() for name in names)
-        self._token = token
+        self._session = session
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer an ASGI request."""
@@ -87,24 +114,17 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
-                if sets_cookie:
-                    kept = f"{cookie_name(scope)}={self._token}"
-                    headers.append("Set-Cookie", f"{kept}; Path=/; HttpOnly; SameSite=Strict")
             await send(message)
 
         headers = Headers(scope=scope)
-        sets_cookie = self._comes_with_link(scope)
         try:
             self._check_host(headers)
             _check_site(headers, scope)
-            if self._token is not None and not sets_cookie:
+            asked = scope["method"], scope["path"]
+            if scope["path"].startswith("/api") and asked != _SIGN_IN:
                 self._check_token(HTTPConnection(scope))
         except Problem as problem:
-            answer = answer_problem(problem)
-            if problem.status == 401 and scope["path"] == "/":
-                answer = Response(_NEEDS_LINK, 401, problem.headers, "text/html")
-            sets_cookie = False
-            await answer(scope, receive, send_guarded)
+            await answer_problem(problem)(scope, receive, send_guarded)
             return
         await self._app(scope, receive, send_guarded)
 
@@ -117,19 +137,10 @@ class Guard:
 
     def _check_token(self, request: HTTPConnection) -> None:
         kind, _, given = request.headers.get("authorization", "").partition(" ")
-        if kind.lower() == "bearer" and self._is_token(given.strip()):
+        if kind.lower() == "bearer" and self._session.admits(given.strip()):
             return
-        if not self._is_token(request.cookies.get(cookie_name(request.scope), "")):
+        if not self._session.admits(request.cookies.get(cookie_name(request.scope), "")):
             raise refused("no-token", headers={"WWW-Authenticate": "Bearer"})
-
-    def _comes_with_link(self, scope: Scope) -> bool:
-        if self._token is None or scope["path"] != "/" or scope["method"] != "GET":
-            return False
-        return self._is_token(HTTPConnection(scope).query_params.get("token", ""))
-
-    def _is_token(self, given: str) -> bool:
-        own = (self._token or "").encode()
-        return hmac.compare_digest(given.encode("utf-8", "replace"), own)
 
 
 def cookie_name(scope: Scope) -> str:

@@ -2,11 +2,13 @@
 
 import asyncio
 import contextlib
+import math
 import secrets
 import shutil
 import time
 import traceback
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -74,7 +76,7 @@ class HeldTable:
         self.name = shown_name(name)
         self.file = _STEM + stored_ending(self.name)
         self.n_bytes = 0
-        self.used = time.monotonic()
+        self.made = self.used = time.monotonic()
         self.job: Job | None = None
         self.found: dict[Kind, dict[str, Any]] = {}
         self.given: dict[str, Any] = {}  # reading and roles of the last job
@@ -109,7 +111,8 @@ class HeldTable:
 
     async def receive(self, chunks: AsyncIterator[bytes], limits: Limits) -> None:
         """Write the file; stop where it is too large or the client is too slow."""
-        end = time.monotonic() + 60 * limits.max_minutes
+        begun = time.monotonic()
+        end = begun + 60 * limits.max_minutes
         with (self.folder / self.file).open("xb") as stream:
             while True:
                 try:
@@ -120,6 +123,9 @@ class HeldTable:
                 if chunk is None:
                     break
                 self.n_bytes += len(chunk)
+                late = time.monotonic() - begun - limits.pause_seconds
+                if self.n_bytes < late * limits.least_rate:
+                    raise refused("slow-client")
                 if self.n_bytes > limits.max_mb * 2**20:
                     raise too_large(limits)
                 stream.write(chunk)
@@ -188,13 +194,18 @@ class HeldTables:
         A private folder.
     limits : Limits
         How much clients may use.
+    on_delete : callable, optional
+        Takes the id of each table that is deleted.
     """
 
-    def __init__(self, folder: Path, limits: Limits) -> None:
+    def __init__(
+        self, folder: Path, limits: Limits, on_delete: Callable[[str], None] = lambda _: None
+    ) -> None:
         self.limits = limits
         self._folder = folder
+        self._on_delete = on_delete
         self._tables: dict[str, HeldTable] = {}
-        self._n_coming = 0
+        self._coming = Counter[str]()  # uploads by client
 
     def get(self, table_id: str) -> HeldTable:
         """Return a table; Problem if there is none."""
@@ -204,22 +215,25 @@ class HeldTables:
         table.used = time.monotonic()
         return table
 
-    async def add(self, name: str, chunks: AsyncIterator[bytes]) -> HeldTable:
-        """Store an upload."""
+    async def add(self, name: str, chunks: AsyncIterator[bytes], client: str = "") -> HeldTable:
+        """Store an upload of a client."""
+        if self._coming[client] >= self.limits.max_uploads:
+            raise _busy("uploads are coming")
         await self._make_room()
-        self._n_coming += 1
+        self._coming[client] += 1
         try:
             folder = self._folder / secrets.token_urlsafe(16)
             folder.mkdir(mode=0o700)
             table = HeldTable(folder, name, self.limits)
             try:
                 await table.receive(chunks, self.limits)
+                await self._make_room()  # others may have come in the meantime
             except BaseException:
                 shutil.rmtree(folder, ignore_errors=True)
                 raise
             self._tables[table.id] = table
         finally:
-            self._n_coming -= 1
+            self._coming -= Counter([client])
         return table
 
     def start(self, table: HeldTable, kind: Kind, arguments: dict[str, Any]) -> None:
@@ -233,6 +247,7 @@ class HeldTables:
         """Delete a table with everything that belongs to it."""
         if self._tables.pop(table.id, None) is not None:
             await table.delete()
+            self._on_delete(table.id)
 
     async def delete_all(self) -> None:
         """Delete all tables."""
@@ -241,22 +256,24 @@ class HeldTables:
 
     async def delete_expired(self) -> None:
         """Delete the tables that were not used for a long time."""
-        oldest = time.monotonic() - 60 * self.limits.keep_minutes
+        now, longest = time.monotonic(), self.limits.delete_minutes or math.inf
         for table in list(self._tables.values()):
-            if table.used < oldest and not table.is_running:
+            is_unused = now - table.used > 60 * self.limits.keep_minutes and not table.is_running
+            if is_unused or now - table.made > 60 * longest:
                 await self.delete(table)
 
     async def keep_deleting_expired(self) -> None:
         """Delete expired tables until this is cancelled."""
         while True:
-            await asyncio.sleep(60 * min(1.0, self.limits.keep_minutes))
+            shortest = min(1.0, self.limits.keep_minutes, self.limits.delete_minutes or 1.0)
+            await asyncio.sleep(60 * shortest)
             with contextlib.suppress(OSError):
                 await self.delete_expired()
 
     async def _make_room(self) -> None:
         """Delete the table that was unused for longest if there are too many; or refuse."""
         await self.delete_expired()
-        if len(self._tables) + self._n_coming < self.limits.max_tables:
+        if len(self._tables) < self.limits.max_tables:
             return
         idle = [held for held in self._tables.values() if held.may_give_way]
         oldest = min(idle, key=lambda held: held.used, default=None)

@@ -16,5 +16,12 @@ class Limits(Options):
     max_jobs: int = option(2, "Most jobs at the same time.", minimum=1)
     max_tables: int = option(8, "Most tables at the same time, a process each.", minimum=1)
     keep_minutes: float = option(60.0, "Delete a table that is unused for so long.", minimum=0.01)
+    delete_minutes: float | None = option(
+        None, "Delete a table so long after its upload, used or not.", minimum=0.01
+    )
+    max_uploads: int = option(3, "Most uploads of one client at the same time.", minimum=1)
     memory_bytes: int = option(2**33, "Most memory of one process.", only_python=True)
     pause_seconds: float = option(30.0, "Longest pause of a client that sends.", only_python=True)
+    least_rate: int = option(
+        10_000, "Fewest bytes a second of an upload after the longest pause.", only_python=True
+    )

@@ -9,7 +9,7 @@ from metaod.options import Reading
 _REFUSALS = {  # the status, what is wrong and the remedy, by code
     "not-json": (400, "the body is not JSON", "send one JSON object in UTF-8"),
     "client-gone": (400, "the client stopped sending", "try again"),
-    "no-token": (401, "there is no valid token", "open the printed link, or send its token"),
+    "no-token": (401, "there is no valid token", "give the token that metaod serve printed"),
     "foreign-site": (403, "a page of another site sent the request", "use the page of this server"),
     "no-page": (404, "there is no such page", "see docs/page.md"),
     "no-table": (404, "there is no such table, or it was deleted", "upload it again"),

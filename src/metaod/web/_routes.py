@@ -14,6 +14,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 
 from metaod._version import __version__
 from metaod.options import Columns, Fitting, Options, Reading, Writing, option
+from metaod.web._guard import Session, cookie_name
 from metaod.web._held_tables import HeldTable, HeldTables, Kind, too_large
 from metaod.web._problems import USES, refused
 from metaod.web._uploads import disposition
@@ -51,6 +52,14 @@ class Verdict(Options):
         None, "What a wrong cell should hold; null for what the finding suggests."
     )
     alike: bool = option(False, "Answer about all findings of its group.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SignIn(Options):
+    """What a browser gives for its cookie."""
+
+    code: str = option("", "The code of the printed link, which is good for one browser.")
+    token: str = option("", "The token.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,6 +142,19 @@ def _check_media_type(request: Request, wanted: str) -> None:
 # handlers
 
 
+async def _sign_in(request: Request) -> Response:
+    """Set the cookie with which a browser presents the token."""
+    session: Session = request.state.session
+    given = SignIn.parse(await _body(request), "session")
+    if not (session.takes(given.get("code", "")) or session.admits(given.get("token", ""))):
+        raise refused("no-token")
+    kept: dict[str, Any] = {"httponly": True, "samesite": "strict"}
+    answer = Response(status_code=204)
+    name, is_secure = cookie_name(request.scope), request.url.scheme == "https"
+    answer.set_cookie(name, session.token, secure=is_secure, **kept)
+    return answer
+
+
 async def _about(request: Request) -> Response:
     """Return the version, the limits, and the options of reading and columns."""
     about = {
@@ -155,7 +177,11 @@ async def _upload(request: Request) -> Response:
     if promised.isdecimal() and int(promised) > limits.max_mb * 2**20:
         raise too_large(limits)
     chunks = (chunk async for chunk in request.stream() if chunk)
-    return _created(await _tables(request).add(name, chunks))
+    return _created(await _tables(request).add(name, chunks, _client(request)))
+
+
+def _client(request: Request) -> str:
+    return "" if request.client is None else request.client.host
 
 
 async def _open_example(request: Request) -> Response:
@@ -164,7 +190,7 @@ async def _open_example(request: Request) -> Response:
     async def chunks() -> AsyncIterator[bytes]:
         yield data
 
-    return _created(await _tables(request).add("machines.csv", chunks()))
+    return _created(await _tables(request).add("machines.csv", chunks(), _client(request)))
 
 
 def _created(table: HeldTable) -> Response:
@@ -246,6 +272,7 @@ def _downloads(command: str, media_type: str, takes: type[Options] = Options) ->
 _TABLE = "/api/tables/{table}"
 ROUTES: dict[str, dict[str, Handler]] = {
     "/api": {"GET": _about},
+    "/api/session": {"POST": _sign_in},
     "/api/tables": {"POST": _upload},
     "/api/example": {"POST": _open_example},
     _TABLE: {"GET": _state, "DELETE": _delete},

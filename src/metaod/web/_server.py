@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Generator
 from importlib.resources import files
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, ClassVar
 
 import uvicorn
 from starlette.applications import Starlette
@@ -22,7 +22,8 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from metaod.errors import UserError
-from metaod.web._guard import LOCAL_NAMES, Guard, answer_problem, is_local
+from metaod.web._audit import Audit
+from metaod.web._guard import LOCAL_NAMES, Guard, Session, answer_problem, is_local
 from metaod.web._held_tables import HeldTables
 from metaod.web._limits import Limits
 from metaod.web._problems import problem_of, refused
@@ -38,9 +39,10 @@ _PAGE = {
     "/state.js": ("state.js", "text/javascript"),
     "/icon.svg": ("icon.svg", "image/svg+xml"),
 }
-_MOST_CONNECTIONS = 100
+_MOST_CONNECTIONS = 200
+_MOST_WAITING = 50  # connections without a whole request
 _SECONDS_TO_END = 3
-SECONDS_TO_REQUEST = 20.0  # for the first line and the headers
+SECONDS_TO_REQUEST = 10.0  # for the first line and the headers
 
 
 class PageServer(uvicorn.Server):
@@ -51,18 +53,24 @@ class PageServer(uvicorn.Server):
     host, port : str, int
         The address; port 0 is a free one.
     token : str, optional
-        What requests must present. One is made if the host is not local.
+        What requests must present; by default one is made.
     limits : Limits, optional
         How much clients may use.
     uploads : Path, optional
         The folder in which the private folder of the uploads is made.
+    tls : pair of str, optional
+        The files of a certificate and its key: the page is then served by HTTPS.
+    audit : Path, optional
+        The file to which uploads, downloads, answers and deletions are written.
     on_start : callable
         Takes the link of the page when it can be opened.
 
     Attributes
     ----------
     link : str
-        The address of the page, with the token.
+        The address of the page, with a code that lets one browser in, once.
+    token : str
+        What other browsers and programs must present.
     """
 
     def __init__(
@@ -73,16 +81,21 @@ class PageServer(uvicorn.Server):
         token: str | None = None,
         limits: Limits | None = None,
         uploads: Path | None = None,
+        tls: tuple[str, str] | None = None,
+        audit: Path | None = None,
         on_start: Callable[[str], None] = lambda _: None,
     ) -> None:
-        if token is None and not is_local(host):
-            token = secrets.token_urlsafe(32)
+        session = Session(token or secrets.token_urlsafe(32))
+        self.token = session.token
+        log = None if audit is None else Audit(audit)
+        cert, key = tls or (None, None)
         names = {*LOCAL_NAMES, host} if is_local(host) else {*LOCAL_NAMES, host, _own_name()}
         self._opened = _listen(host, port)
         self._on_start = on_start
-        self.link = _link(host, self._opened.getsockname()[1], token)
+        port = self._opened.getsockname()[1]
+        self.link = f"{'https' if tls else 'http'}://{_address(host, port)}/#code={session.code}"
         config = uvicorn.Config(
-            _make_app(limits or Limits(), names, token, uploads),
+            _make_app(limits or Limits(), names, session, uploads, log),
             http=_PromptProtocol,
             ws="none",
             lifespan="on",
@@ -92,7 +105,10 @@ class PageServer(uvicorn.Server):
             server_header=False,
             limit_concurrency=_MOST_CONNECTIONS,
             timeout_graceful_shutdown=_SECONDS_TO_END,
+            ssl_certfile=cert,
+            ssl_keyfile=key,
         )
+        _load(config)
         super().__init__(config)
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
@@ -127,18 +143,33 @@ class PageServer(uvicorn.Server):
         self.force_exit = False
 
 
+def _load(config: uvicorn.Config) -> None:
+    """Read the certificate, and refuse one that cannot be used."""
+    try:
+        config.load()
+    except OSError as error:  # also of the module ssl
+        what = f"the certificate or its key cannot be used ({error.strerror or error})"
+        remedy = "give both in PEM, the key without a password"
+        raise UserError(what, where="--tls-cert", remedy=remedy) from error
+
+
 def _make_app(
-    limits: Limits, names: Collection[str], token: str | None, uploads: Path | None
+    limits: Limits,
+    names: Collection[str],
+    session: Session,
+    uploads: Path | None,
+    log: Audit | None,
 ) -> ASGIApp:
     """Make the application of the page and its API."""
 
     @contextlib.asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[dict[str, HeldTables]]:
+    async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
         folder = UploadFolder(uploads)
-        tables = HeldTables(folder.path, limits)
+        note = (lambda table: log.note("deleted", table=table)) if log else (lambda _: None)
+        tables = HeldTables(folder.path, limits, note)
         deleting = asyncio.create_task(tables.keep_deleting_expired())
         try:
-            yield {"tables": tables}  # the state of every request
+            yield {"tables": tables, "session": session}  # the state of every request
         finally:
             deleting.cancel()
             await tables.delete_all()
@@ -151,7 +182,8 @@ def _make_app(
         routes=routes, lifespan=lifespan, exception_handlers=dict.fromkeys(kinds, _answer)
     )
     app.router.redirect_slashes = False
-    return Guard(app, names, token)
+    guarded = Guard(app, names, session)
+    return guarded if log is None else log.watch(guarded)
 
 
 def _route(path: str, handlers: dict[str, Handler]) -> Route:
@@ -180,8 +212,13 @@ async def _answer(_: Request, error: Exception) -> Response:
 
 
 class _PromptProtocol(H11Protocol):
-    """Closes connections that do not finish the headers of a request in time."""
+    """Closes connections that do not finish the headers of a request in time.
 
+    If many are waiting, the oldest one of the client that has most of them is closed: a client
+    that begins many requests takes no place from others.
+    """
+
+    _all_waiting: ClassVar[dict[str, list["_PromptProtocol"]]] = {}
     _waiting: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
@@ -193,17 +230,33 @@ class _PromptProtocol(H11Protocol):
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self._waiting is not None:
-            self._waiting.cancel()
+        self._stop_waiting()
         super().connection_lost(exc)
 
     def _watch(self) -> None:
         is_asked = self.cycle is not None and not self.cycle.response_complete
-        if is_asked and self._waiting is not None:
+        if is_asked:
+            self._stop_waiting()
+        elif self._waiting is None:
+            self._waiting = self.loop.call_later(SECONDS_TO_REQUEST, self.transport.close)
+            self._all_waiting.setdefault(self._from, []).append(self)
+            if sum(map(len, self._all_waiting.values())) > _MOST_WAITING:
+                oldest = max(self._all_waiting.values(), key=len)[0]
+                oldest._stop_waiting()  # noqa: SLF001 - of this class
+                oldest.transport.close()
+
+    def _stop_waiting(self) -> None:
+        if self._waiting is not None:
             self._waiting.cancel()
             self._waiting = None
-        elif not is_asked and self._waiting is None:
-            self._waiting = self.loop.call_later(SECONDS_TO_REQUEST, self.transport.close)
+            own = self._all_waiting[self._from]
+            own.remove(self)
+            if not own:
+                del self._all_waiting[self._from]
+
+    @property
+    def _from(self) -> str:
+        return self.client[0] if self.client else ""
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -230,7 +283,6 @@ def _own_name() -> str:
     return socket.gethostname().lower()
 
 
-def _link(host: str, port: int, token: str | None) -> str:
+def _address(host: str, port: int) -> str:
     name = _own_name() if host in ("0.0.0.0", "::") else host  # noqa: S104 - compared, not bound
-    shown = f"[{name}]" if ":" in name else name
-    return f"http://{shown}:{port}/" + (f"?token={token}" if token else "")
+    return f"[{name}]:{port}" if ":" in name else f"{name}:{port}"

@@ -493,9 +493,33 @@ function field({ name, label, kind, choices }) {
   return el("label", {}, label, " ", input);
 }
 
+$("token-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  task(async () => {
+    await send("POST", "/api/session", { token: $("token").value });
+    location.reload();
+  })();
+});
+
+/** Exchange the code of the printed link for a cookie; a browser that has one needs no code. */
+async function signIn() {
+  const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
+  if (!code) return;
+  history.replaceState(null, "", "/");
+  await send("POST", "/api/session", { code }).catch(() => {});
+}
+
 /** Show the table that the address names, after a reload. */
 const restore = task(async () => {
-  const about = await ask("GET", "/api");
+  await signIn();
+  let about;
+  try {
+    about = await ask("GET", "/api");
+  } catch (error) {
+    if (error.problem?.status !== 401) throw error;
+    show("sign-in");
+    return;
+  }
   $("version").textContent = about.version;
   state.form = about.form;
   state.roles = [["", "as read"], ...Object.entries(about.uses)];
@@ -506,7 +530,6 @@ const restore = task(async () => {
     ? "The file stays on this computer." : "The file goes to the server of this page alone.";
   const place = location.hash;
   const [id, part] = place.slice(1).split("/");
-  if (location.search) history.replaceState(null, "", `/${place}`); // the token
   if (!/^[\w-]{22}$/.test(id)) return;
   state.table = await ask("GET", `/api/tables/${id}`);
   if (state.table.job?.state === "running") {

@@ -2,7 +2,7 @@
 
 import { $, el, fill, visible } from "./elements.js";
 
-const PARTS = ["start", "columns", "working", "result", "review"];
+const PARTS = ["sign-in", "start", "columns", "working", "result", "review"];
 
 export const state = {
   table: null, inspection: null, uses: new Map(), result: null, review: null, chosen: 0, most: Infinity,
