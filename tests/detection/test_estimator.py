@@ -135,7 +135,7 @@ def test_notes_describe_the_preparation():
     frame["c"] = np.nan
     frame["d"] = frame["b"].where(frame.index < 120)
     notes = MetaOD().fit(frame).notes_
-    assert "Columns that are not used: empty: 'c'." in notes
+    assert "Columns that the scores do not use: empty: 'c'." in notes
     assert "Missing in most rows and filled in: 'd'." in notes
     frame.loc[100:, "b"] = np.nan
     assert any("of the values were missing" in str(note) for note in MetaOD().fit(frame).notes_)
