@@ -14,7 +14,8 @@ _MOST_TERMS = 12
 _N_DRAWS = 24
 _MEASURED = 600  # rows
 _LEAST_HOLDING = 0.85
-_FEWEST_DISTINCT = 8
+_FEWEST_DISTINCT = 8  # of a number that follows from others
+_FEWEST_TERMS = 3  # of a number that others follow from
 _LEAST_GAIN = 0.02  # a rule must be so much finer than the column's spread
 _LEAST_ORDERED = 0.985  # of the rows have two columns in an order
 _FEWEST_ORDERED = 50
@@ -61,7 +62,7 @@ def find_formulas(
     numeric = [
         place
         for place, column in enumerate(columns)
-        if column.kind == "number" and len(column.distinct) >= _FEWEST_DISTINCT
+        if column.kind == "number" and len(column.distinct) >= _FEWEST_TERMS
     ]
     if len(numeric) < 2:
         return {}
@@ -75,6 +76,8 @@ def find_formulas(
     rows = reference[:: max(1, len(reference) // _MEASURED)]
     found = {}
     for own, place in enumerate(numeric):
+        if len(columns[place].distinct) < _FEWEST_DISTINCT:
+            continue
         others = np.argsort(-strength[own], kind="stable")
         others = others[others != own][:_MOST_TERMS]
         rng = np.random.default_rng([seed, own])
@@ -181,7 +184,8 @@ def _rounding(
     if is_product:  # relative to the size of the values
         with np.errstate(divide="ignore", invalid="ignore"):
             of_own = of_own / np.abs(values[:, own])
-            of_terms = of_terms / np.abs(values[:, others])
+            counts = steps[others] >= 1  # whole numbers that are multiplied are counts
+            of_terms = np.where(counts, 0.0, of_terms / np.abs(values[:, others]))
     return of_own + 1e-9 * (1 if is_product else np.abs(values[:, own])), of_terms
 
 
