@@ -45,6 +45,7 @@ $(STAMPS)/docs: pyproject.toml $(CONSTRAINTS) | $(STAMPS)/venv
 
 demo: $(STAMPS)/run
 	@mkdir -p demo-output
+	$(BIN)/metaod detect docs/tasks/orders-may.csv --top 12
 	$(BIN)/metaod detect --example -o demo-output/scored.csv --report demo-output/report.html
 	$(BIN)/metaod review --example --answers 40
 	$(BIN)/metaod select --example --top 5

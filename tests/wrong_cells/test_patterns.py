@@ -43,9 +43,10 @@ FORMS = {
         cell(4, "height", 70, "swapped", slip="with width"),
         cell(60, "width", 182, "swapped", slip="with height"),
     ],
-    "2 rows: 'city' ('Brelin', 'Bon'); misspelt?": [
+    "3 rows: 'city' ('Brelin', 'Bon', 'Hambrug'); misspelt?": [
         cell(4, "city", "Brelin", "spelling"),
         cell(60, "city", "Bon", "spelling"),
+        cell(90, "city", "Hambrug", "spelling"),
     ],
 }
 

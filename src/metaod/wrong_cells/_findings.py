@@ -28,7 +28,7 @@ KINDS = {
     "type": "not of the column's type",
     "missing": "missing, and hardly ever missing elsewhere",
     "duplicate": "the same row twice",
-    "key": "a value that should occur once",
+    "key": "occurs twice, and should occur once",
     "formula": "breaks a rule of other columns",
     "order": "two dates in the wrong order",
     "dependency": "contradicts other rows with the same values",

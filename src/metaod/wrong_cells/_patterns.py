@@ -28,6 +28,7 @@ _MOST_LEVELS, _MOST_COMPARED = 20, 20_000
 
 Form = Literal["slip", "exchanged", "code", "value", "run", "kind", "column", "reasons"]
 _WEIGHTS = {"run": 1.1, "kind": 0.8, "column": 0.5}  # of what says more or less than a slip
+_FEWEST_ROWS = {"kind": 3, "column": 5}  # of signs under which different errors may be told as one
 
 
 class Sign(NamedTuple):
@@ -161,7 +162,7 @@ def together(cells: Sequence[Finding], n_rows: int) -> set[int]:
 def choose(
     signs: Mapping[Sign, Sequence[int]], rows: Sequence[int]
 ) -> Iterator[tuple[Sign, list[int]]]:
-    """Yield the sign that most members share, then that of most of the others; two rows at least.
+    """Yield the sign that most members share, then that of most of the others; a few rows at least.
 
     Parameters
     ----------
@@ -176,7 +177,7 @@ def choose(
     while heap:
         worth, order, sign = heappop(heap)
         places = [place for place in signs[sign] if free[place]]
-        if len({rows[place] for place in places}) < 2:
+        if len({rows[place] for place in places}) < _FEWEST_ROWS.get(sign.form, 2):
             continue
         if (now := -sign.weight * len(places)) > worth:  # others have taken some
             heappush(heap, (now, order, sign))
