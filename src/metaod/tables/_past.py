@@ -238,7 +238,9 @@ class Past:
             what = "Most times in {column} have several rows; {by} can tell them apart."
             return [Message("shared-times", what, column=repr(name), by=Setting("by"))]
         inside &= steps > 0
-        usual = float(np.median(steps[inside])) if inside.any() else np.inf
+        if not inside.any():
+            return []
+        usual = float(np.median(steps[inside]))
         is_gap = inside & (steps > 1.5 * usual)
         is_regular = np.mean(np.abs(steps[inside] / usual - 1) < _REGULAR) > 1 - _REGULAR
         if not is_regular or not is_gap.any():
