@@ -42,6 +42,7 @@ CONTENTS = {
         "docs/guides/detect",
         "docs/guides/table",
         "docs/guides/threshold",
+        "docs/guides/context",
         "docs/guides/why",
         "docs/report",
         "docs/guides/review",

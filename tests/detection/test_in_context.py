@@ -114,3 +114,4 @@ def test_new_groups_are_named_in_a_note(shops):
     later = metaod.read_table(shops.head(20).assign(shop="Web"))
     found = metaod.detection.detect(later, model=model)
     assert [own.code for own in found.notes if hasattr(own, "code")][:1] == ["new-groups"]
+    assert "shop" not in set(found.wrong.cells["column"])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metaod.errors import UserError
+from metaod.errors import BadParameter, UserError
 from metaod.tables import Preparation
 
 CONTEXTS = [
@@ -197,10 +197,14 @@ def test_columns_that_cannot_be_used_so(options, column):
     assert error.value.remedy
 
 
-@pytest.mark.parametrize("role", ["over", "target"])
-def test_only_one_column(role):
-    with pytest.raises(UserError, match="the name of one column"):
-        Preparation(**{role: ["load", "other"]}).fit(made())
+@pytest.mark.parametrize(
+    "options",
+    [{"over": ["load", "other"]}, {"target": ["load", "other"]}, {"target": "load", "low": "heat"}],
+)
+def test_only_one_column(options):
+    with pytest.raises(BadParameter) as error:
+        Preparation(**options).fit(made())
+    assert error.value.name in options
 
 
 def test_columns_of_the_context_are_needed():

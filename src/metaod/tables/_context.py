@@ -241,6 +241,7 @@ class Context:
             sequences = _sequences(keys, codes, len(self.groups))
             times = _times(rows, self.over[0])
             middle, spread, runs, stuck = self.past.given(sequences, times, own)
+            middle[codes == len(self.groups)], spread[codes == len(self.groups)] = 0.0, 1.0
             middles, spreads = middles + middle * spreads, spreads * spread
             stuck[:, np.array(self.sides) != 0] = 0.0
         found = Given(self, values, middles, spreads, runs, stuck, codes)

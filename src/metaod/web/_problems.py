@@ -110,6 +110,11 @@ USES = {
     "category": "categories",
     "date": "dates, not used",
     "time": "dates, use the time",
+    "by": "groups: judge rows in their own",
+    "over": "order: judge rows by their past",
+    "target": "judge this column alone",
+    "high": "only high values count",
+    "low": "only low values count",
     "label": "known outliers, to measure",
 }
 """What the page calls the uses of a column that a user can choose."""

@@ -135,7 +135,10 @@ def _number(
             return best, column.style.text(value), "", value
     if facts["group ahead"] > _LEAST_RATIO:
         return _contradicting(own, columns, row)
-    kind = "far" if _is_isolated(facts) else "series" if facts["series"] > _JUMP else "number"
+    is_far = _is_isolated(facts)
+    if column.given is not None:  # what is far from the usual values of its row may be common
+        is_far &= not column.scale.low <= column.values[row] <= column.scale.high
+    kind = "far" if is_far else "series" if facts["series"] > _JUMP else "number"
     return kind, *(_conditional(own, columns, row) or _usual(own, row)), None
 
 

@@ -33,6 +33,15 @@ KEPT_ROWS = 5_000
 _FEWEST_ROWS = 10
 _STUCK = np.log(100.0)  # nats: so long a run is in one of 100 tables
 _MOST_CERTAIN = 0.95
+_OF_WRITING = (
+    "near frequent",
+    "same folded",
+    "near word",
+    "blanks",
+    "foreign",
+    "misfit",
+    "missing",
+)
 _MOST_COLUMNS = 2_000
 _MOST_CELLS = 20_000  # that are described
 _COLUMNS = ["row", "column", "value", "expected", "kind", "why", "slip", "suggestion", "score"]
@@ -142,10 +151,15 @@ class WrongCellFinder:
 
 
 def _counts(cells: CellEvidence, given: Given | None) -> npt.NDArray[np.bool_]:
-    """Tell which cells of a column the user wants to be judged."""
-    side = 0 if given is None else given.context.side(cells.column.name)
-    signs = cells.features[:, FEATURES.index("signed residual")]
-    return np.full(len(signs), False) if side is None else side * signs >= 0
+    """Tell which cells the user wants to be judged; of groups only how they are written."""
+    name, features = cells.column.name, cells.features
+    side = 0 if given is None else given.context.side(name)
+    if side is None:
+        return np.zeros(len(features), dtype=np.bool_)
+    if given is not None and name in given.context.by:
+        written = [FEATURES.index(own) for own in _OF_WRITING]
+        return np.asarray((features[:, written] > 0).any(axis=1))
+    return np.asarray(side * features[:, FEATURES.index("signed residual")] >= 0)
 
 
 def with_stuck(found: WrongCells, table: Table, given: Given | None) -> WrongCells:
