@@ -6,7 +6,7 @@ import pytest
 
 import metaod
 from metaod.errors import BadParameter
-from metaod.options import Columns, Fitting, Options, Picking, Reading
+from metaod.options import Checking, Columns, Fitting, Options, Picking, Reading
 
 
 @pytest.mark.parametrize(
@@ -16,8 +16,9 @@ from metaod.options import Columns, Fitting, Options, Picking, Reading
         (metaod.select, [Picking], {"X"}),
         (metaod.Preparation, [Columns], {"max_bytes", "distinct_share"}),
         (metaod.MetaOD, [Picking, Fitting, Columns], set()),
+        (metaod.check, [Checking], {"X", "pick", "reading", "progress"}),
     ],
-    ids=["read_table", "select", "Preparation", "MetaOD"],
+    ids=["read_table", "select", "Preparation", "MetaOD", "check"],
 )
 def test_signatures_have_the_declared_options(function, groups, others):
     found = {name: own.default for name, own in signature(function).parameters.items()}
@@ -73,7 +74,7 @@ def test_values_are_converted_as_the_code_uses_them():
     assert Picking(space=["paper"], exclude=[]).checked("select").given() == {"space": "paper"}
 
 
-@pytest.mark.parametrize("group", [Reading, Columns, Picking, Fitting])
+@pytest.mark.parametrize("group", [Reading, Columns, Picking, Fitting, Checking])
 def test_every_option_has_a_help_text_and_a_schema(group: type[Options]):
     schema = group.json_schema()
     assert schema["additionalProperties"] is False

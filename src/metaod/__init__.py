@@ -11,7 +11,7 @@ from metaod._version import __version__
 
 if TYPE_CHECKING:
     from metaod import cluster, plot
-    from metaod.detection import MetaOD, Review, compare, detect_file, load, update
+    from metaod.detection import MetaOD, Review, check, compare, detect_file, load, update
     from metaod.history import fingerprint
     from metaod.metafeatures import extract
     from metaod.models import ModelSpec, model_space, register_family
@@ -28,6 +28,7 @@ __all__ = [
     "Table",
     "WrongCellFinder",
     "__version__",
+    "check",
     "cluster",
     "compare",
     "detect_file",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BadValues",
     "Building",
+    "Checking",
     "Columns",
     "Fitting",
     "Names",
@@ -87,6 +88,12 @@ def _share(given: Any) -> Any:
     if given != "auto" and not 0 < given <= 0.5:
         raise ValueError
     return given
+
+
+def _share_alone(given: Any) -> Any:
+    if given == "auto":
+        raise ValueError
+    return _share(given)
 
 
 def _delimiter(given: Any) -> str:
@@ -453,6 +460,44 @@ class Fitting(Options):
         legal="an int other than 0, or None",
         only_python=True,  # elsewhere as many as there are cores
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checking(Options):
+    """What a check promises, and when it fails."""
+
+    false_alarms: float | str | None = option(
+        None,
+        "Flag at most this share of ordinary rows, as 1% or 0.01; 1% by default, or more if the "
+        "first table has too few rows to promise it.",
+        metavar="SHARE",
+        legal="a number in the range (0, 0.5], as 0.01 or 1%",
+        convert=_share_alone,
+    )
+    false_discoveries: float | str | None = option(
+        None,
+        "Instead: of the flagged rows at most this share is ordinary, on average.",
+        metavar="SHARE",
+        legal="a number in the range (0, 0.5], as 0.05 or 5%",
+        convert=_share_alone,
+    )
+    max_findings: int | None = option(
+        None,
+        "So many flagged rows still count as clean; by default as many as chance explains, and "
+        "none with false discoveries.",
+        metavar="N",
+        minimum=0,
+    )
+
+    @property
+    def alarm_share(self) -> float | None:
+        """The option `false_alarms`, once it is checked."""
+        return None if self.false_alarms is None else float(self.false_alarms)
+
+    @property
+    def discovery_share(self) -> float | None:
+        """The option `false_discoveries`, once it is checked."""
+        return None if self.false_discoveries is None else float(self.false_discoveries)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -171,7 +171,8 @@ def detect(
         with ProgressLine("preparing the table") as line:
             found = detect_rows(source, top_n=asked.top_n, progress=line.show, **scoring)
         if asked.save is not None:
-            found.model.save(asked.save, reading=reading.given())
+            with ProgressLine("judging rows that were held out"):
+                found.model.save(asked.save, reading=reading.given())
         # files first: the reader of the screen may stop reading (`| head`)
         about = {
             "file": hide_password(file or "--example"),

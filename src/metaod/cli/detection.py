@@ -153,7 +153,7 @@ def _top_rows(found: "Detection", top: int, width: int) -> Any:
             break
         shown.append((name, cells))
         room -= _width(name, cells)
-    shown.append(("what sets it apart", [_packed(t, room) for t in _reasons(found, places)]))
+    shown.append(("what sets it apart", [packed(t, room) for t in reasons_of(found, places)]))
     listing = grid(*(name for name, _ in shown), right=("rank", "row", "score"))
     listing.columns[-1].max_width = room
     for row in zip(*(cells for _, cells in shown), strict=True):
@@ -161,7 +161,7 @@ def _top_rows(found: "Detection", top: int, width: int) -> Any:
     return listing
 
 
-def _reasons(found: "Detection", places: Any) -> list[list[str]]:
+def reasons_of(found: "Detection", places: Any) -> list[list[str]]:
     """Describe what sets rows apart, with the cells as the file has them."""
     texts = found.texts(places)
     described = []
@@ -193,7 +193,7 @@ def _naming_columns(found: "Detection", places: Any) -> list[tuple[str, list[str
     return columns
 
 
-def _packed(texts: Sequence[str], width: int) -> str:
+def packed(texts: Sequence[str], width: int) -> str:
     """Fill two lines with whole texts; one that is longer than a line is broken at blanks."""
     from rich.cells import cell_len
 

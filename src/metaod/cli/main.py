@@ -32,6 +32,7 @@ _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 _FIND_OUTLIERS = {
     "detect": "metaod.cli.detect:detect",
+    "check": "metaod.cli.check:check",
     "update": "metaod.cli.update:update",
     "review": "metaod.cli.review:review",
     "serve": "metaod.cli.servers:serve",

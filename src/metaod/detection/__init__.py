@@ -1,6 +1,7 @@
 """Detect outliers: the estimator, its results, marks, reasons, and files of all of them."""
 
 from metaod.detection._cells_file import Correction, read_corrections, write_cells
+from metaod.detection._check import Check, check
 from metaod.detection._comparison import Compared, compare
 from metaod.detection._correcting import write_corrected
 from metaod.detection._detect import detect, detect_file
@@ -21,6 +22,7 @@ from metaod.detection._workbook import lost_parts
 from metaod.detection._writing import check_target, output_path, scored_name, write_scored
 
 __all__ = [
+    "Check",
     "Compared",
     "Correction",
     "Detection",
@@ -30,6 +32,7 @@ __all__ = [
     "Review",
     "ReviewSession",
     "RowReasons",
+    "check",
     "check_target",
     "compare",
     "describe_finding",

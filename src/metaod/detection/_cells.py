@@ -14,6 +14,7 @@ from metaod.tables import Given, Preparation, Table
 from metaod.wrong_cells import Collector, WrongCellFinder, WrongCells, row_keys
 
 Places = npt.NDArray[np.intp]
+_FEW_COPIES = 3  # of a row; a table with more has rows that are alike by nature
 
 
 class CellCheck:
@@ -49,7 +50,7 @@ class CellCheck:
         self._moving = {
             own.name for own in columns if own.kind in ("date", "identifier") and not own.is_used
         }
-        self._preparation = preparation
+        self._preparation, self._seed = preparation, seed
         self.table = self.checked(table)
         finder = WrongCellFinder(random_state=seed, n_jobs=n_jobs)
         self._finder = finder.fit(self.table, self._given(table))
@@ -84,6 +85,36 @@ class CellCheck:
         parts.add(known, self.found.at(places[known]))
         parts.add(new, found)
         return parts.result()
+
+    def find_in_blocks(self, table: Table, n_block: int) -> WrongCells:
+        """Return the wrong cells of later rows, of which at most so many are judged together.
+
+        A score depends on the rows beside it: a block has the size for which scores are calibrated.
+        """
+        parts = Collector(table.n_rows)
+        n_blocks = -(-table.n_rows // n_block)
+        for rows in map(np.sort, np.array_split(self.arranged(table), n_blocks)):
+            parts.add(rows, self.find(table.take(rows)))
+        return parts.result()
+
+    def arranged(self, table: Table) -> Places:
+        """Return places of later rows in random order, or in their own if the user named one.
+
+        Two or three copies of a row stay together.
+        """
+        rows = self.checked(table)
+        context = self._preparation.context_
+        if context is not None and context.over:
+            by_order = rows.frame[context.over[0]].sort_values(kind="stable")
+            return by_order.index.to_numpy(dtype=np.intp)
+        usual = {name: self._usual(name) for name in self._moving}
+        keys = row_keys(replace(rows, frame=rows.frame.assign(**usual)))
+        _, first, codes, counts = np.unique(
+            keys, return_index=True, return_inverse=True, return_counts=True
+        )
+        drawn = np.random.default_rng(self._seed).random(len(keys))
+        together = counts[codes] <= _FEW_COPIES
+        return np.argsort(np.where(together, drawn[first[codes]], drawn), kind="stable")
 
     def checked(self, table: Table) -> Table:
         """Return the columns that are checked, with their names and types."""

@@ -14,7 +14,9 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from metaod.detection._cells import CellCheck, flagged
+from metaod.detection._conformal import Calibration
 from metaod.detection._fitted import Fitted, fit_selection
+from metaod.detection._held_out import calibrate
 from metaod.detection._history import PickVersion
 from metaod.detection._inputs import checked_table, seed_of
 from metaod.detection._reasons import RowReasons, explain, row_places
@@ -130,6 +132,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     marks_: UsedMarks | None
     notes_: tuple[str | Message, ...]
     reading_: dict[str, Any]
+    _calibration: Calibration | None
     _history: tuple[PickVersion, ...] = ()
     _n_rows: int | None = None  # of the table, if more than it is fitted to
 
@@ -442,7 +445,8 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         """Write the fitted estimator to one file, without pickle; :func:`metaod.load` reads it.
 
         The file holds the rows that were learned from, all or a sample of a large table, and the
-        marked ones: anyone who has it can read these values of the table.
+        marked ones: anyone who has it can read these values of the table. It also holds the
+        :meth:`calibration`.
 
         Parameters
         ----------
@@ -453,7 +457,18 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
             decimal, ...) are kept: ``metaod detect --apply`` reads new rows with them.
         """
         check_is_fitted(self)
-        SavedPick.of(self, reading or getattr(self, "reading_", {})).write(path)
+        SavedPick.of(self, self.calibration(), reading or getattr(self, "reading_", {})).write(path)
+
+    def calibration(self) -> Calibration | None:
+        """Return what :func:`metaod.check` compares later rows with: held-out rows, scored as new.
+
+        The models are fitted again, up to five times, when it is first needed. None if the table
+        has too few rows, or the estimator is from a file without them.
+        """
+        if self._calibration is None and hasattr(self, "_table"):
+            own = self._table, self.preparation_, self.fitted_, self.cells_
+            self._calibration = calibrate(*own)
+        return self._calibration
 
     def _set_fitted(
         self,
@@ -471,6 +486,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
 
     def _set_scores(self, fitted: Fitted) -> Self:
         self.fitted_ = fitted
+        self._calibration = None  # that of other scores
         self.decision_scores_ = fitted.scores
         if self.cells_ is not None:
             self.error_scores_ = self.cells_.scores

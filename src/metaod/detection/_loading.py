@@ -44,4 +44,6 @@ def load(
     model.reading_ = saved.reading
     model.marks_ = UsedMarks(dict(fitted.marks)) if fitted.marks else None
     model._history = saved.history  # noqa: SLF001 - one room
-    return model._set_fitted(None, preparation, fitted, cells)  # noqa: SLF001
+    model._set_fitted(None, preparation, fitted, cells)  # noqa: SLF001
+    model._calibration = saved.calibration  # noqa: SLF001
+    return model

@@ -22,6 +22,7 @@ from metaod.artifacts import (
     write_container,
 )
 from metaod.detection._cells import CellCheck
+from metaod.detection._conformal import Calibration
 from metaod.detection._extremes import Extremes
 from metaod.detection._fitted import Fitted, fit_models
 from metaod.detection._history import PickVersion
@@ -89,6 +90,7 @@ class SavedPick:
     X: Annotated[Matrix, Shape("n", "d")]
     scores: Annotated[Scores, Shape("n")]
     cells: SavedCells | None
+    calibration: Calibration | None
     extremes: Extremes | None
     marked_rows: tuple[int, ...]
     answers: tuple[bool | None, ...]
@@ -101,7 +103,9 @@ class SavedPick:
     history: tuple[PickVersion, ...]
 
     @classmethod
-    def of(cls, model: Any, reading: Mapping[str, Any]) -> "SavedPick":
+    def of(
+        cls, model: Any, calibration: Calibration | None, reading: Mapping[str, Any]
+    ) -> "SavedPick":
         """Describe a fitted estimator; those options of reading are kept that later rows need."""
         fitted: Fitted = model.fitted_
         kept = (name for name, option in Reading.declared().items() if option.is_kept)
@@ -121,6 +125,7 @@ class SavedPick:
             fitted.X[rows],
             fitted.scores[rows],
             None if model.cells_ is None else SavedCells.of(model.cells_, rows, marked),
+            calibration,
             fitted.extremes,
             marked,
             tuple(marks.values()),
@@ -142,7 +147,8 @@ class SavedPick:
         cls, path: "str | PathLike[str]", tracker: Tracker
     ) -> "tuple[SavedPick, Fitted, Preparation, CellCheck | None]":
         """Read a file and fit its models again; BadArtifact if it is no pick or is damaged."""
-        document = {"history": [], **read_container(path, "pick")}  # earlier files have none
+        earlier: Any = {"history": [], "calibration": None}  # of files that have none
+        document = {**earlier, **read_container(path, "pick")}
         try:
             saved: SavedPick = decode(cls, document, "pick")
             preparation = Preparation.from_dict(saved.preparation)
@@ -176,6 +182,10 @@ class SavedPick:
         columns = tuple(column.name for column in preparation.record_.columns)
         if self.feature_names not in ((), columns):
             raise ValueError("columns that are not those of the preparation")
+        n_kinds = 1 if self.cells is None else 2
+        held_out = (1, n_kinds) if self.calibration is None else self.calibration.statistics.shape
+        if not held_out[0] or held_out[1] != n_kinds:
+            raise ValueError("held-out rows with other statistics than those of the pick")
         marked = set(self.marked_rows)
         if not marked <= set(range(n_rows)) or not len(marked) == len(self.answers):
             raise ValueError("marks of rows that do not exist, or not one a row")

@@ -8,7 +8,7 @@ choose it in `fit_column`.
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -86,6 +86,11 @@ class FittedColumn:
     def output_names(self) -> tuple[str, ...]:
         """Return the names that the outputs should have."""
         return (self.name,)
+
+    def counted_in(self, cells: Cells) -> Self:
+        """Return the column as decided, with the counts of other rows."""
+        found = self.encode(cells, np.empty((len(cells.series), len(self.output_names()))))  # type: ignore[attr-defined]  # every column encodes
+        return replace(self, record=found.counted(self.record))
 
 
 @dataclass(frozen=True)
@@ -173,6 +178,14 @@ class CategoryColumn(FittedColumn):
         return cls(
             record, "", usual, None, None, texts, tuple(map(present.__getitem__, texts)), n_rows
         )
+
+    def counted_in(self, cells: Cells) -> "CategoryColumn":
+        """Return the column as decided, with the counts of other rows."""
+        labels = cells.as_text().labels()
+        counts = dict(zip(labels.texts, labels.counts().tolist(), strict=True))
+        known = {text: counts[text] for text in sorted(counts) if counts[text]}
+        column = replace(self, categories=tuple(known), counts=tuple(known.values()))
+        return super(CategoryColumn, replace(column, n_rows=len(cells.series))).counted_in(cells)
 
     def output_names(self) -> tuple[str, ...]:
         """Return the name of the surprisal."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import replace
 from inspect import signature
 from typing import Any, Self
@@ -322,6 +323,23 @@ class Preparation:
         has_gaps = len(self.record_.evidence) > has_pairs
         gaps_at = n_columns - 1 - has_pairs if has_gaps else None
         return gaps_at, n_columns - 1 if has_pairs else None
+
+    def counted_in(self, table: Preparable) -> Self:
+        """Return a preparation with the same decisions on columns, and the counts of these rows.
+
+        Parameters
+        ----------
+        table : Table, pandas.DataFrame or numpy.ndarray
+            Rows of the table that it was fitted to.
+        """
+        rows, _, _ = self.rows_of(table)
+        given = self.given(rows)
+        rows = rows if given is None else given.applied(rows)
+        columns = [column.counted_in(rows.cells(column.name)) for column in self.columns_]
+        messages, evidence = self.record_.messages, self.record_.evidence
+        again = copy(self)
+        again._set_fitted(columns, self.pairs_, len(rows), messages, evidence)  # noqa: SLF001 - a copy
+        return again
 
     def fit_transform(self, table: Preparable) -> PreparedTable:
         """Fit to a table, and prepare it."""

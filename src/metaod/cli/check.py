@@ -1,0 +1,153 @@
+"""``metaod check``: later rows against a saved pick, with an exit code for pipelines."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+import typer
+
+from metaod.cli.detect import load_pick
+from metaod.cli.detection import packed, reasons_of
+from metaod.cli.options import File, with_options
+from metaod.cli.progress import ProgressLine
+from metaod.cli.screen import console, grid, print_json, print_notes, size_of, visible
+from metaod.errors import UserError, counted
+from metaod.options import Checking, Fitting, Options, Reading, option
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from metaod.detection import Check
+
+_COMMAND = "metaod check"
+_FINDINGS = 3  # the exit code
+_JOBS = Fitting.declared()["n_jobs"]
+_SCREEN = 80
+_MOST_ROWS = 100  # in a JUnit file
+_GUTTERS = 6  # characters between three columns
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked(Options):
+    """The options of this command alone."""
+
+    against: str | None = option(
+        None, "The pick of the first table, which 'metaod detect --save' wrote.", metavar="PICK"
+    )
+    top: int = option(10, "Flagged rows to show on the screen.", metavar="N", minimum=0)
+    junit: str | None = option(
+        None, "Write the result as JUnit XML, which build servers show.", metavar="FILE"
+    )
+    n_jobs: int = option(-1, _JOBS.help, metavar=_JOBS.metavar, flags=_JOBS.flags)
+    quiet: bool = option(False, "Print the summary alone, in one line.", flags=("--quiet", "-q"))
+    json: bool = option(False, "Print JSON instead of a table.")
+
+
+@with_options
+def check(file: File = None, *, asked: Asked, checking: Checking, reading: Reading) -> None:
+    """Check later rows against a table: unusual rows, wrong cells, drift, changed columns.
+
+    The pick of the first table ('metaod detect first.csv --save pick.mod') holds
+    rows that were judged by models that had not learned from them. A row is
+    flagged if few of these are as unusual, so that of rows like those of the
+    first table at most the promised share is flagged (--false-alarms). The check
+    fails if more rows are flagged than chance explains, or more than
+    --max-findings; if a column drifts; or if one is missing or has another type.
+    The last line sums it up. The file is read whole, not in chunks.
+
+    Exit codes: 0 clean; 3 findings; 2 an error that you can correct; 1 a defect
+    in metaod; 130 interrupted.
+    """  # fmt: skip
+    from metaod._files import writable_path
+    from metaod.detection import check as check_rows
+
+    if file is None:
+        raise UserError("no FILE was given", where=_COMMAND, remedy="name one")
+    if asked.against is None:
+        remedy = "save one with 'metaod detect FIRST --save pick.mod', and add --against pick.mod"
+        raise UserError("no pick was given", where=_COMMAND, remedy=remedy)
+    junit = None if asked.junit is None else writable_path(asked.junit)
+    pick = load_pick(asked.against, asked.n_jobs)
+    with ProgressLine("checking the rows") as line:
+        options = {**checking.given(), "reading": reading.given(), "progress": line.show}
+        found = check_rows(file, pick, **options)
+    if junit is not None:
+        _write_junit(found, junit)
+    if asked.json:
+        with ProgressLine() as line:
+            print_json({"against": asked.against, **found.to_dict(progress=line.show)})
+    else:
+        out = console()
+        if not asked.quiet:
+            _print(out, found, asked.against, asked.top)
+        out.print(visible(found.summary), soft_wrap=True, style="green" if found.passed else "red")
+    if not found.passed:
+        raise typer.Exit(_FINDINGS)
+
+
+def _print(out: "Console", found: "Check", pick: str, top: int) -> None:
+    size = size_of(found.table.source, found.table.n_rows, found.table.n_columns)
+    out.print(f"{size}, against {visible(pick)}", style="bold")
+    out.print(f"promise: {found.promise_text()}")
+    print_notes(out, (*found.table.warnings, *found.notes))
+    for change in found.schema:
+        kind = "finding" if change.is_finding else "note"
+        out.print(f"{kind}: {visible(change.sentence())}")
+    for drift in found.drift:
+        out.print(f"finding: {visible(drift.sentence())}")
+    if found.n_flagged and top:
+        width = out.width if out.is_terminal else _SCREEN
+        shown = found.rows[:top]
+        numbers = [str(place + 1) for place in shown.tolist()]
+        chances = [f"{found.p_values[place]:.2g}" for place in shown]
+        room = width - max(map(len, ("row", *numbers))) - len("p-value") - _GUTTERS
+        texts = [packed(own, room) for own in _reasons(found, top)]
+        rows = zip(numbers, chances, texts, strict=True)
+        out.print(grid("row", "p-value", "what is unusual", right=("row", "p-value"), rows=rows))
+    if found.n_flagged > top > 0:
+        out.print(f"... and {counted(found.n_flagged - top, 'more flagged row')}; --json has all")
+
+
+def _reasons(found: "Check", most: int) -> list[list[str]]:
+    """Say what is probably wrong in each of the first flagged rows, or what sets it apart."""
+    import numpy as np
+
+    assert found.found is not None  # noqa: S101 - rows are flagged
+    wrong = [place in found.findings for place in found.rows[:most].tolist()]
+    others = found.rows[:most][~np.array(wrong)]
+    apart = dict(zip(others.tolist(), reasons_of(found.found, others), strict=True))
+    return [
+        apart.get(place) or [visible(own.sentence()) for own in found.findings[place]]
+        for place in found.rows[:most].tolist()
+    ]
+
+
+def _write_junit(found: "Check", path: Path) -> None:
+    """Write a case for the rows, for drift, and for the columns."""
+    from metaod._files import replace_file
+
+    rows: list[str] = []
+    if found.has_excess:
+        own = zip(found.rows[:_MOST_ROWS].tolist(), _reasons(found, _MOST_ROWS), strict=True)
+        rows = [f"row {place + 1}: {'; '.join(texts)}" for place, texts in own]
+    cases: dict[str, list[str]] = {
+        "columns": [own.sentence() for own in found.schema if own.is_finding],
+        "drift": [own.sentence() for own in found.drift],
+        "rows": rows,
+    }
+    n_failures = sum(map(bool, cases.values()))
+    count: Any = {"tests": str(len(cases)), "failures": str(n_failures)}
+    suites = ET.Element("testsuites", count)
+    suite = ET.SubElement(suites, "testsuite", name=f"{_COMMAND} {found.table.source}", **count)
+    for name, texts in cases.items():
+        case = ET.SubElement(suite, "testcase", classname=_COMMAND.replace(" ", "."), name=name)
+        if texts:
+            message = visible(found.summary if name == "rows" else texts[0])
+            failure = ET.SubElement(case, "failure", message=message)
+            failure.text = "\n".join(map(visible, texts))
+        elif name == "rows" and found.found is None:
+            ET.SubElement(case, "skipped", message="a column is missing")
+    ET.indent(suites)
+    written: Any = ET.tostring(suites, encoding="utf-8", xml_declaration=True)
+    replace_file(path, lambda stream: stream.write(written + b"\n"))

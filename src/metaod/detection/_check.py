@@ -1,0 +1,325 @@
+"""``metaod.check``: whether later rows are like those of a fitted table, by a promise."""
+
+import math
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from metaod.detection._conformal import CONFIDENCE, Calibration, discovery_limit, least_discoveries
+from metaod.detection._detect import detect
+from metaod.detection._estimator import MetaOD
+from metaod.detection._formats import json_value
+from metaod.detection._inputs import checked_table, is_plain
+from metaod.detection._loading import load
+from metaod.detection._result import Detection
+from metaod.detection._schema import SchemaChange, changed_names, changed_types
+from metaod.errors import BadParameter, Message, Setting, UserError, counted, worded
+from metaod.models import Matrix, Scores
+from metaod.options import Checking, document
+from metaod.selection import OnProgress
+from metaod.tables import Drift, Roles, Table, is_file, read_table
+from metaod.wrong_cells import CONFIDENT, Finding
+
+USUAL_SHARE = 0.01
+"""The promised share of ordinary rows that are flagged, if none is asked for."""
+
+LEVEL = 0.01
+"""A check fails for its rows if so many unusual ones are less probable in a clean table."""
+
+Places = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Check:
+    """Whether later rows are like those of a fitted table: flagged rows, drift, changed columns.
+
+    Parameters
+    ----------
+    table : Table
+        The later rows.
+    found : Detection or None
+        Their scores and findings; None if a column is missing without which there are none.
+    schema : tuple of SchemaChange
+        Columns that are missing, of another type, new or in another order.
+    p_values : ndarray of float
+        For each row, the share of ordinary rows that are as unusual; empty if there are no scores.
+    by_answer : ndarray of float, shape (rows, 1 or 2)
+        The same by the score alone, and by the probability of a wrong cell alone.
+    limit : float
+        Rows whose p-value does not exceed it are flagged.
+    promise : Checking
+        The promise that is kept, and how many flagged rows a clean table may have, if given.
+    n_compared : int
+        Held-out rows of the fitted table that the rows were compared with.
+    chance : float
+        How probable so many unusual rows are in a clean table.
+    notes : tuple of str or Message
+        What is worth knowing about the promise.
+    """
+
+    table: Table
+    found: Detection | None
+    schema: tuple[SchemaChange, ...]
+    p_values: Scores
+    by_answer: Matrix
+    limit: float
+    promise: Checking
+    n_compared: int
+    chance: float = 1.0
+    notes: tuple[str | Message, ...] = ()
+
+    @cached_property
+    def flags(self) -> npt.NDArray[np.bool_]:
+        """Whether each row is flagged."""
+        return self.p_values <= self.limit
+
+    @cached_property
+    def rows(self) -> Places:
+        """Places of the flagged rows, the most unusual first."""
+        flagged = np.flatnonzero(self.flags)
+        return flagged[np.argsort(self.p_values[flagged], kind="stable")]
+
+    @property
+    def n_flagged(self) -> int:
+        """Flagged rows."""
+        return len(self.rows)
+
+    @property
+    def drift(self) -> tuple[Drift, ...]:
+        """Columns in which more rows are unusual than chance explains."""
+        return () if self.found is None else self.found.record.drift
+
+    @cached_property
+    def findings(self) -> dict[int, tuple[Finding, ...]]:
+        """What is probably wrong in flagged rows, by their places; at least what they flag."""
+        if self.found is None or self.found.wrong is None:
+            return {}
+        flagged = set(np.flatnonzero(self.flags).tolist())
+        for_cells = set(np.flatnonzero(self.by_answer[:, -1] <= self.limit).tolist())
+        cells: dict[int, list[Finding]] = {}
+        for own in self.found.wrong.findings(0.0):  # the most certain first
+            is_first = own.row in for_cells and own.row not in cells
+            if own.row in flagged and (own.score >= CONFIDENT or is_first):
+                cells.setdefault(own.row, []).append(own)
+        return {row: tuple(own) for row, own in cells.items()}
+
+    @property
+    def has_excess(self) -> bool:
+        """Whether more rows are flagged than a clean table may have."""
+        most = self.promise.max_findings
+        if most is None and self.promise.false_discoveries is None:
+            return self.chance < LEVEL
+        return self.n_flagged > (most or 0)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Why the check fails; empty if it passes."""
+        columns = [own.sentence() for own in self.schema if own.is_finding]
+        rows = [self._rows_text()] if self.has_excess else []
+        return (*columns, *rows, *(own.sentence() for own in self.drift))
+
+    @property
+    def passed(self) -> bool:
+        """Whether there are no `problems`."""
+        return not self.problems
+
+    @property
+    def summary(self) -> str:
+        """The result in one line, for logs."""
+        rows = "the rows were not judged" if self.found is None else self._rows_text()
+        drift = len({own.column for own in self.drift})
+        columns = sum(own.is_finding for own in self.schema)
+        parts = [rows, f"drift in {counted(drift, 'column')}"] if drift else [rows]
+        parts += [f"{counted(columns, 'column')} missing or of another type"] if columns else []
+        verdict = "clean" if self.passed else "findings"
+        return f"{verdict}: {self.table.source}: {'; '.join(parts)}"
+
+    def _rows_text(self) -> str:
+        text = f"{self.n_flagged:,} of {counted(len(self.p_values), 'row')} flagged"
+        if self.promise.max_findings is not None:
+            return f"{text} ({self.promise.max_findings:,} allowed)"
+        if self.promise.false_discoveries is not None:
+            return text
+        return f"{text}, {'' if self.has_excess else 'no '}more than chance explains"
+
+    def promise_text(self) -> str:
+        """Say what is promised."""
+        compared = f"compared with {counted(self.n_compared, 'row')} of the first table"
+        discoveries = self.promise.discovery_share
+        if discoveries is not None:
+            share = f"{100 * discoveries:.3g}% of the flagged rows"
+            return f"on average at most {share} are ordinary; {compared}"
+        share = f"{100 * (self.promise.alarm_share or 0):.3g}% of ordinary rows"
+        return f"at most {share} are flagged, with {CONFIDENCE:.0%} confidence; {compared}"
+
+    def to_dict(self, *, progress: OnProgress | None = None) -> dict[str, Any]:
+        """Convert to plain data; rows are counted from 1."""
+        return {
+            "source": self.table.source,
+            "passed": self.passed,
+            "summary": self.summary,
+            "problems": list(self.problems),
+            "promise": asdict(self.promise),
+            "n_compared": self.n_compared,
+            "chance": self.chance,
+            "n_rows": self.table.n_rows,
+            "n_flagged": self.n_flagged,
+            "rows": self._row_documents(progress),
+            "drift": [asdict(own) for own in self.drift],
+            "schema": [{**asdict(own), "is_finding": own.is_finding} for own in self.schema],
+            "notes": [worded(note) for note in self.notes],
+        }
+
+    def _row_documents(self, progress: OnProgress | None) -> list[dict[str, Any]]:
+        if self.found is None:
+            return []
+        documents = self.found.row_documents(self.rows, progress=progress)
+        for place, own in zip(self.rows.tolist(), documents, strict=True):
+            found = [finding.to_dict() for finding in self.findings.get(place, ())]
+            wrong = [{name: json_value(cell[name]) for name in cell} for cell in found]
+            own |= {"is_flagged": True, "p_value": float(self.p_values[place]), "wrong": wrong}
+        return documents
+
+
+def check(
+    X: Any,
+    pick: "MetaOD | str | PathLike[str]",
+    *,
+    false_alarms: float | str | None = None,
+    false_discoveries: float | str | None = None,
+    max_findings: int | None = None,
+    reading: "Mapping[str, Any] | None" = None,
+    progress: OnProgress | None = None,
+) -> Check:
+    """Check later rows against a fitted table: unusual rows, wrong cells, drift, changed columns.
+
+    Rows of the fitted table were held out when it was fitted again, and judged as later rows are.
+    A row is flagged if few of these are as unusual. On rows like those of the fitted table at most
+    the promised share is flagged: see docs/guides/pipeline.md.
+
+    Parameters
+    ----------
+    X : DataFrame, array, path, Table or what else :func:`metaod.read_table` takes
+        The later rows.
+    pick : MetaOD or path-like
+        A fitted estimator, or the file in which one was saved.
+    options : Checking
+        The promise.
+    reading : mapping, optional
+        Options of :func:`metaod.read_table` for a file, beside those of the pick.
+    progress : callable, optional
+        Receives a :class:`metaod.selection.ProgressReport` at every stage.
+
+    Returns
+    -------
+    Check
+        ``passed``, ``summary``, ``flags``, ``p_values``, ``findings``, ``drift``, ``schema`` and
+        ``to_dict()``.
+
+    Examples
+    --------
+    >>> import metaod
+    >>> frame = metaod.load_example().frame
+    >>> first, later = frame.iloc[:400], frame.iloc[400:].reset_index(drop=True)
+    >>> later.loc[7, "pressure_bar"] *= 1000
+    >>> found = metaod.check(later, metaod.MetaOD().fit(first))
+    >>> bool(found.flags[7]), [cell.column for cell in found.findings[7]], found.schema
+    (True, ['pressure_bar'], ())
+    """
+    promise = Checking(
+        false_alarms=false_alarms, false_discoveries=false_discoveries, max_findings=max_findings
+    ).checked("check")
+    model = pick if isinstance(pick, MetaOD) else load(pick, progress=progress)
+    calibration = model.calibration()
+    if calibration is None:
+        what = "the pick has no held-out rows to compare with"
+        remedy = "save it again from its table, which needs 20 rows or more"
+        raise UserError(what, where="check", remedy=remedy, code="no-calibration")
+    promise, few = _possible(promise, calibration)
+    notes: tuple[str | Message, ...] = few
+    table, schema = _read(X, model, reading or {})
+    needed = set(model.preparation_.needed)
+    if any(own.kind == "missing" and own.column in needed for own in schema):
+        nothing = np.empty(0)
+        return Check(table, None, schema, nothing, nothing, 0.0, promise, calibration.n_rows)
+    found, by_answer = _judged(model, table, calibration, progress)
+    p_values = by_answer.min(axis=1)
+    share = promise.discovery_share
+    if share is None:
+        limit = calibration.limit(promise.alarm_share or 0)
+    else:
+        limit = discovery_limit(p_values, share)
+        least = least_discoveries(calibration, len(p_values), share)
+        if limit == 0 and least > 1:
+            notes = (f"Fewer than {least:,} flagged rows cannot be told from ordinary ones here.",)
+    schema += tuple(changed_types(model.preparation_, table, found.record))
+    own = p_values, by_answer, limit, promise, calibration.n_rows
+    chance = calibration.chance(p_values, limit)
+    return Check(table, found, schema, *own, chance, notes)
+
+
+def _possible(promise: Checking, calibration: Calibration) -> tuple[Checking, tuple[Message, ...]]:
+    """Return the promise to keep: if no share was asked for, one that so few rows can promise."""
+    least, share = calibration.least_share, promise.alarm_share
+    if promise.false_discoveries is not None:
+        if share is not None:
+            legal = "left out if false_alarms is given"
+            raise BadParameter("check", "false_discoveries", legal, promise.false_discoveries)
+        return promise, ()
+    wanted = USUAL_SHARE if share is None else share
+    if wanted >= least:
+        return replace(promise, false_alarms=wanted), ()
+    needed = math.ceil(math.log(1 - CONFIDENCE) / math.log(1 - wanted))
+    what = Message(
+        "few-rows",
+        "{held} can promise at most {least} of false alarms, and {wanted} needs {needed}",
+        held=f"the {calibration.n_rows:,} rows of the first table",
+        least=f"{least:.2%}",
+        wanted=f"{wanted:.2%}",
+        needed=f"{needed:,}",
+    )
+    if share is None:
+        return replace(promise, false_alarms=least), (what,)
+    rounded = math.ceil(1000 * least) / 1000
+    remedy = Message(
+        "few-rows", "use {set} or fit to more rows", set=Setting("false_alarms", rounded)
+    )
+    raise UserError(what, where="check", remedy=remedy)
+
+
+def _read(
+    X: Any, model: MetaOD, reading: Mapping[str, Any]
+) -> tuple[Table, tuple[SchemaChange, ...]]:
+    """Read rows, and compare names of columns; arrays are taken by position."""
+    if is_plain(X) or not hasattr(model, "feature_names_in_"):
+        return checked_table(model, X, reset=False), ()
+    table = X if isinstance(X, Table) else None
+    if is_file(X):
+        roles = {name: getattr(model, name) for name in Roles.declared()}
+        options = {**getattr(model, "reading_", {}), **reading}
+        table = read_table(X, unused=Roles.of(roles, owner="MetaOD").is_unused, **options)
+    table = Table.untyped(X) if table is None else table
+    return table, tuple(changed_names(model.preparation_, table))
+
+
+def _judged(
+    model: MetaOD, table: Table, calibration: Calibration, progress: OnProgress | None
+) -> tuple[Detection, Matrix]:
+    """Score rows as those that were held out; also return p-values by each answer."""
+    rows_only = copy(model)
+    rows_only.cells_ = None
+    found = detect(table, model=rows_only, progress=progress)
+    if model.cells_ is None:
+        return found, calibration.p_values(found.scores[:, np.newaxis])
+    wrong = model.cells_.find_in_blocks(found.table, calibration.n_block)
+    statistics = np.column_stack([found.scores, wrong.row_scores])
+    return replace(found, model=model, wrong=wrong), calibration.p_values(statistics)
+
+
+document(check, options=Checking.declared())
