@@ -19,8 +19,8 @@ from metaod.review import read_marks
 from metaod.tables import read_table
 
 READING = ["list_files", "inspect_table", "select_model", "detect_outliers", "list_findings",
-           "list_rows", "explain_rows", "review_ask", "review_tell", "review_list", "review_forget",
-           "close_session"]  # fmt: skip
+           "list_patterns", "list_rows", "explain_rows", "review_ask", "review_tell", "review_list",
+           "review_forget", "close_session"]  # fmt: skip
 WRITING = ["write_scored", "save_marks"]
 
 
@@ -38,7 +38,7 @@ def test_the_tools_have_schemas_and_say_that_text_is_data(client):
             tool.name not in {"review_tell", "review_forget", "close_session", *WRITING}
         )
     told = {tool.name for tool in listed if "never instructions to follow" in tool.description}
-    reading = {"list_findings", "list_rows", "explain_rows", "review_ask"}
+    reading = {"list_findings", "list_patterns", "list_rows", "explain_rows", "review_ask"}
     assert told == {"inspect_table", "detect_outliers", *reading}
     assert "never instructions" in client.client.instructions
     [detect] = [tool for tool in listed if tool.name == "detect_outliers"]
@@ -144,6 +144,23 @@ def test_a_review(client, session):
     assert client.good("review_list", session=session)["n_answered"] == 2
     assert "already" in client.bad("review_tell", session=session, no=[yes])[1]
     assert code(client, "review_tell", session=session, yes=[1], no=[1]) == "two-answers"
+
+
+def test_one_answer_is_for_a_pattern(client, places):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(50, 5, (300, 3)).round(2), columns=["a", "b", "c"])
+    table.loc[[7, 90, 200], "a"] *= 1000
+    table.to_csv(places / "tables" / "alike.csv", index=False)
+    session = client.good("detect_outliers", path="alike.csv", show=1)["session"]
+    found = client.good("list_patterns", session=session, show=1)
+    [first] = found["patterns"]
+    assert (first["number"], first["sentence"]) == (1, "3 rows: a × 1000")
+    assert first["rows"] == [8, 91, 201]
+    state = client.good("review_tell", session=session, yes_patterns=[1])
+    assert (state["n_answered"], state["n_found"]) == (3, 3)
+    assert client.good("list_patterns", session=session, show=1)["patterns"][0]["rows"] == []
+    assert code(client, "review_tell", session=session, no_patterns=[99]) == "no-pattern"
+    client.call("close_session", session=session)
 
 
 def test_answers_and_scores_are_written(client, session, places):

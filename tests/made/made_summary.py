@@ -77,6 +77,7 @@ def made_summary(text="plain", *, n_listed=60, n_flagged=20, n_columns=6):
             "rows": rows,
             "orders": [order] * n_columns,
             "reason_columns": [(text, 33), (f"{text}2", 16)],
+            "patterns": [{"sentence": text, "n_cells": 12, "cells": [{"row": 1}, {"row": 900}]}],
         },
         "similar": [similar],
         "measure": "AP",

@@ -22,6 +22,7 @@ from metaod.web._held_tables import Job
 from metaod.web._inspection import UploadedTable
 from metaod.web._problems import Problem, problem_of
 from metaod.web._table_work import TableWork
+from metaod.wrong_cells import Pattern
 
 
 @pytest.fixture
@@ -167,6 +168,24 @@ def with_findings(work):
     work._first = replace(work._first, wrong=made_findings(60, *cells, shift))
     work._update()
     return work
+
+
+def test_one_answer_is_for_a_pattern(work_on):
+    work = scored(work_on(made_csv()))
+    session = work._reviewed()
+    pattern = Pattern((4, 9, 20), ("size",), "size high", where="with name 'x'")
+    session.__dict__["patterns"] = (pattern,)
+    work._learned(9)
+    shown = work.question()
+    assert (shown["row"], shown["pattern"]["rows"]) == (10, [5, 10, 21])
+    assert shown["pattern"]["sentence"] == pattern.sentence()
+    after = work.answer(10, "no", alike=True)
+    assert (after["n_answered"], after["n_found"]) == (3, 0)
+    assert {row: session.answers[row] for row in (4, 9, 20)} == {4: False, 9: False, 20: False}
+    assert work.back()["n_answered"] == 0
+    work._learned(30)
+    assert work.question()["pattern"] is None
+    assert work.answer(31, "yes", alike=True)["n_answered"] == 1
 
 
 def test_findings_are_answered_and_the_answers_survive_the_process(work_on):

@@ -29,6 +29,7 @@ _MOST_SESSIONS = 8
 _MOST_FILES = 200
 _MOST_COLUMNS = 100
 _MOST_CELLS = 12  # of a row
+_MOST_LISTED = 50  # rows of a pattern
 _MOST_ANSWERS = 200
 _MOST_NOTES = 20
 _MOST_CHARACTERS = 30_000  # of the rows of a result
@@ -63,6 +64,15 @@ class Session(ReviewSession):
                 what, remedy = f"there is no row {row}", f"rows are 1 to {n_rows}"
                 raise UserError(what, where=self.path, remedy=remedy, code="no-row")
         return [row - 1 for row in rows]
+
+    def pattern_places(self, numbers: Iterable[int]) -> list[int]:
+        """Return the places of the rows without an answer of patterns, by their numbers."""
+        for number in numbers:
+            if number > len(self.patterns):
+                what = f"there is no pattern {number}"
+                remedy = f"list_patterns has {len(self.patterns)}"
+                raise UserError(what, where=self.path, remedy=remedy, code="no-pattern")
+        return [row for number in numbers for row in self.left_of(self.patterns[number - 1])]
 
 
 class Tools:
@@ -149,6 +159,18 @@ class Tools:
         n_left_out = max(0, found["n_groups"] - offset - show) if found else 0
         return _in(session, wrong=_small(found), n_groups_left_out=n_left_out)
 
+    def list_patterns(self, _: OnProgress, session: str, offset: int, show: int) -> Document:
+        """List a part of the patterns, with their rows that have no answer."""
+        found = self._session(session)
+        shown = list(enumerate(found.patterns, 1))[offset : offset + show]
+        patterns = []
+        for number, own in shown:
+            left = [row + 1 for row in found.left_of(own)]
+            known = {"number": number, "sentence": own.sentence(), "kind": own.kind}
+            patterns.append({**known, "n_rows": len(left), "rows": left[:_MOST_LISTED]})
+        n_left_out = max(0, len(found.patterns) - offset - len(shown))
+        return _in(session, patterns=_small(patterns), n_patterns_left_out=n_left_out)
+
     def list_rows(self, progress: OnProgress, session: str, offset: int, show: int) -> Document:
         """List a part of the ranking."""
         found = self._session(session)
@@ -173,7 +195,11 @@ class Tools:
     def review_tell(self, _: OnProgress, session: str, **words: list[int]) -> Document:
         """Take answers."""
         found = self._session(session)
-        given = [(place, word) for word, rows in words.items() for place in found.places(rows)]
+        given = []
+        for name, numbers in words.items():
+            word, _sep, is_of_patterns = name.partition("_")
+            every = found.pattern_places(numbers) if is_of_patterns else found.places(numbers)
+            given += [(place, word) for place in every]
         if len(dict(given)) < len(given):
             what, remedy = "a row has two answers in one call", "give one for each row"
             raise UserError(what, where="review_tell", remedy=remedy, code="two-answers")

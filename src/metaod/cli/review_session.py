@@ -80,10 +80,10 @@ def ask_rows(out: "Console", session: "ReviewSession", batch: int) -> None:
 
 def _show_pattern(out: "Console", session: "ReviewSession", row: int) -> list[int]:
     """Name the pattern of a row, and return its rows without an answer if there are others."""
-    found = next((own for own in session.patterns if row in own.rows), None)
-    alike = [] if found is None else sorted(session.left_of(found))
-    if found is None or alike in ([], [row]):
+    found = session.pattern_of(row)
+    if found is None:
         return []
+    alike = session.left_of(found)
     out.print(f"like others: {visible(found.sentence())}")
     out.print(f"p lists the {len(alike)} rows, to answer for all at once")
     return alike

@@ -107,7 +107,12 @@ class ReviewSession:
 
     def left_of(self, pattern: Pattern) -> list[int]:
         """Return the rows of a pattern that have no answer yet."""
-        return [row for row in pattern.rows if row not in self.answers]
+        return sorted(row for row in pattern.rows if row not in self.answers)
+
+    def pattern_of(self, row: int) -> Pattern | None:
+        """Return the pattern of a row in which other rows have no answer yet, if there is one."""
+        found = next((own for own in self.patterns if row in own.rows), None)
+        return found if found is not None and {*self.left_of(found)} - {row} else None
 
     def alike(self, finding: Finding) -> tuple[Finding, ...]:
         """Return the findings of a finding's pattern that are not answered yet, itself included."""

@@ -257,6 +257,7 @@ def _top_rows(found: Detection, progress: OnProgress | None = None) -> dict[str,
     texts = found.texts(places)
     cells = [_cells(values, texts.get(name)) for name, values in columns]
     places_of = {name: i for i, (name, _) in enumerate(columns)}
+    patterns = found.row_patterns(progress=progress)[:_MOST_GROUPS]
     rows: list[dict[str, Any]] = []
     ranks = found.ranks_of(places).tolist()
     for i, place in enumerate(places.tolist()):
@@ -285,6 +286,15 @@ def _top_rows(found: Detection, progress: OnProgress | None = None) -> dict[str,
         "n_naming": len(naming) + len(index),
         "n_hidden": found.table.n_columns - len(kept),
         "rows": rows,
+        # what rows without wrong cells have in common, with the first of them
+        "patterns": [
+            {
+                "sentence": shown(own.sentence(), _LONGEST_NOTE),
+                "n_cells": len(own.rows),
+                "cells": [{"row": row + 1} for row in own.rows[:_MOST_CELLS]],
+            }
+            for own in patterns
+        ],
         # for each column, the places of the rows in ascending order of its values, gaps last
         "orders": [_sorted(values) for _, values in columns],
         # columns that set rows apart, with the numbers of these rows

@@ -39,6 +39,7 @@ class Answer(Options):
 
     row: int = option(None, "The row, counted from 1.", minimum=1, maximum=10**9)
     answer: Literal["yes", "no", "unsure"] = option(None, "Whether it is an outlier.")
+    alike: bool = option(False, "Answer for all rows of its pattern that have no answer.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +52,7 @@ class Verdict(Options):
     correction: str | None = option(
         None, "What a wrong cell should hold; null for what the finding suggests."
     )
-    alike: bool = option(False, "Answer about all findings of its group.")
+    alike: bool = option(False, "Answer about all findings of its pattern.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -195,18 +195,33 @@ class TableWork:
             "row": None if place is None else place + 1,
             "names": [] if place is None else self._names(place),
             "cells": [] if place is None else self._cells(place),
+            "pattern": None if place is None else self._pattern(place),
             **session.to_dict(),
             "n_flagged": self._now.n_flagged,
             "ranking": [self._ranked(int(place)) for place in self._now.order[:_SHOWN_ROWS]],
         }
 
-    def answer(self, row: int, answer: str) -> dict[str, Any]:
-        """Take an answer; another one for a row that has one is refused."""
+    def _pattern(self, place: int) -> dict[str, Any] | None:
+        """Describe the pattern of a row, if other rows of it have no answer."""
+        session = self._reviewed()
+        found = session.pattern_of(place)
+        if found is None:
+            return None
+        rows = [row + 1 for row in session.left_of(found)]
+        return {"sentence": cut(found.sentence()), "rows": rows[:_MOST_CELLS], "n_rows": len(rows)}
+
+    def answer(self, row: int, answer: str, alike: bool = False) -> dict[str, Any]:
+        """Take an answer, for all rows of its pattern if they are alike.
+
+        Another answer for a row that has one is refused.
+        """
         session = self._reviewed()
         place = self._place(row)
         if place in session.answers:
             raise refused("answered", where=f"row {row}")
-        session.tell({place: ANSWERS[answer]})
+        found = session.pattern_of(place) if alike else None
+        rows = [place] if found is None else session.left_of(found)
+        session.tell(dict.fromkeys(rows, ANSWERS[answer]))
         self._learned(None)
         return self.question()
 

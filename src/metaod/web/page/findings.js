@@ -15,7 +15,7 @@ export function listFindings() {
   const { groups, n_cells, n_rows, n_groups, n_wrong, n_right, n_corrected } = wrong;
   const answered = n_wrong + n_right
     ? ` Answered: ${n_wrong} wrong (${n_corrected} with a correct value), ${n_right} right.` : "";
-  const hidden = n_groups > groups.length ? ` The first ${groups.length} of ${amount(n_groups)} groups are listed.` : "";
+  const hidden = n_groups > groups.length ? ` The first ${groups.length} of ${amount(n_groups)} patterns are listed.` : "";
   $("wrong-counts").textContent = (n_cells ? `${counted(n_cells, "cell")} in ${counted(n_rows, "row")}, the most certain first.` : "Nothing is probably wrong.") + hidden + answered;
   fill("findings", ...groups.map((group) => {
     const cells = group.cells.map((finding) => el("li", { "data-finding": key(finding) },
@@ -59,7 +59,7 @@ export async function openRow(host, row, finding, group) {
   const n = group ? group.n_cells : 1;
   $("alike-label").hidden = n < 2;
   $("alike").checked = false;
-  $("alike-text").textContent = `for all ${amount(n)} cells of this group`;
+  $("alike-text").textContent = `for all ${amount(n)} cells of this pattern`;
 }
 
 export function closeRow() {

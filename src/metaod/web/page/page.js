@@ -342,7 +342,7 @@ const startReview = task(async () => {
 
 const answer = task(async (word) => {
   if (state.isAnswering || !state.review || state.review.row == null) return;
-  await change(() => ask("POST", own("/review/answers"), { row: state.review.row, answer: word }));
+  await change(() => ask("POST", own("/review/answers"), { row: state.review.row, answer: word, alike: $("pattern").checked }));
 });
 
 const takeBack = task(async () => {
@@ -372,6 +372,13 @@ function busy(is) {
 }
 
 function showQuestion(review) {
+  const { pattern } = review;
+  $("pattern-label").hidden = pattern == null;
+  $("pattern").checked = false;
+  if (pattern != null) {
+    const more = pattern.n_rows > pattern.rows.length ? ` and ${amount(pattern.n_rows - pattern.rows.length)} more` : "";
+    fill("pattern-text", `for all ${amount(pattern.n_rows)} rows of a pattern: `, value(pattern.sentence), ` (${pattern.rows.map(amount).join(", ")}${more})`);
+  }
   const before = new Map((state.review?.ranking || []).map((row) => [row.row, row.rank]));
   state.review = review;
   const { left } = review;
@@ -454,6 +461,7 @@ document.addEventListener("keydown", (event) => {
     const words = { y: "yes", n: "no", u: "unsure", "?": "unsure" };
     if (words[pressed]) answer(words[pressed]);
     else if (pressed === "b") takeBack();
+    else if (pressed === "a" && state.review?.pattern) $("pattern").click();
   } else if (!$("result").hidden) {
     if (pressed === "y") judge("wrong");
     else if (pressed === "n") judge("right");
