@@ -201,3 +201,34 @@ def test_a_workbook_is_corrected_in_place(tmp_path):
         cells = [[cell.value for cell in row] for row in after[sheet.title].iter_rows()]
         assert cells == [[cell.value for cell in row] for row in sheet.iter_rows()]
     assert after["Sales"]["B4"].number_format == "0.00 €"
+
+
+def test_cells_that_a_spreadsheet_would_run_are_protected_and_still_corrected(tmp_path):
+    lines = ["name;size", *(f"n{i};{i % 7},5" for i in range(40))]
+    lines[8], lines[9] = "=cmd|x;2,5", "-2,5;@SUM(A1)"
+    path, cells = tmp_path / "t.csv", tmp_path / "cells.csv"
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    table = read_table(path)
+    write_cells(
+        made_result(
+            table,
+            [1.0] * 40,
+            threshold=2.0,
+            wrong=made_findings(
+                40,
+                (8, "size", "@SUM(A1)", "a number", "type", "", "=1+1", 0.9),
+                (7, "name", "=cmd|x", "", "pattern", "", "n7", 0.8),
+            ),
+        ),
+        cells,
+    )
+    found = pd.read_csv(cells, dtype=str, keep_default_na=False)
+    assert found["value"].tolist() == ["'@SUM(A1)", "'=cmd|x"]
+    assert found["suggestion"].tolist() == ["'=1+1", "n7"]
+    found.assign(accept="yes").to_csv(cells, index=False)
+    accepted = read_corrections(cells)
+    assert [own.text for own in accepted] == ["=1+1", "n7"]
+    for no_formulas, text in ((False, "=1+1"), (True, "'=1+1")):
+        write_corrected(table, accepted, tmp_path / "fixed.csv", no_formulas=no_formulas)
+        after = (tmp_path / "fixed.csv").read_text("utf-8").splitlines()
+        assert after == [*lines[:8], "n7;2,5", f"-2,5;{text}", *lines[10:]]

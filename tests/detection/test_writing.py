@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from made_result import made_result
 
 from metaod.cli.targets import targets_of
-from metaod.detection import Detection, Reason, RowReasons, check_target, write_scored
+from metaod.detection import Detection, Reason, RowReasons, check_target, may_run, write_scored
 from metaod.detection import _formats as formats
 from metaod.errors import BadFile, UserError
 from metaod.tables import read_table
@@ -292,7 +292,9 @@ def test_formulas_are_copied_or_written_as_text(tmp_path):
         target = tmp_path / f"copied.{ending}"
         write_scored(found, target)
         assert pd.read_csv(target, sep=None, engine="python")["=name"].tolist() == cells
+        assert may_run(target) == (ending != "csv.gz")
         write_scored(found, target, no_formulas=True)
+        assert not may_run(target) or ending == "tsv"  # a quoted tab before =
         written = pd.read_csv(target, sep=None, engine="python", dtype=str)
         assert list(written) == ["'=name", "b", "score", "rank", "flag"]
         expected = [f"'{cell}" for cell in cells[:5]] + cells[5:]

@@ -131,6 +131,7 @@ class _Save(_Session):
 @dataclass(frozen=True, kw_only=True)
 class _Write(_Session, Writing):
     path: str = option(None, "A new file: .csv, .tsv, .jsonl, .json, .xlsx or .parquet.")
+    no_formulas: bool = option(True, "Write a ' before cells that a spreadsheet would run.")
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from metaod.cli.options import (
     with_options,
 )
 from metaod.cli.progress import ProgressLine
-from metaod.cli.screen import console, print_json, visible
+from metaod.cli.screen import console, message, print_json, visible
 from metaod.cli.targets import Target, targets_of
 from metaod.errors import BadParameter, UserError, counted, hide_password
 from metaod.options import (
@@ -256,12 +256,16 @@ def _write(
 
 
 def _write_table(found: "Detection", target: Path | str, writing: Writing) -> tuple[str, ...]:
-    from metaod.detection import write_scored
+    from metaod.detection import may_run, write_scored
 
     if not isinstance(target, Path):  # a line of progress would be among the rows on a terminal
         return write_scored(found, "-", **vars(writing))
     with ProgressLine("writing the table") as line:
-        return write_scored(found, target, **vars(writing), progress=line.show)
+        names = write_scored(found, target, **vars(writing), progress=line.show)
+    if not writing.no_formulas and may_run(target):
+        what = "has cells that a spreadsheet would run as formulas"
+        message(f"metaod: {visible(str(target))} {what}; --no-formulas makes them text")
+    return names
 
 
 def load_pick(path: str, n_jobs: int = -1) -> "MetaOD":

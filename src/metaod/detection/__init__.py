@@ -6,6 +6,7 @@ from metaod.detection._comparison import Compared, compare
 from metaod.detection._correcting import write_corrected
 from metaod.detection._detect import detect, detect_file
 from metaod.detection._estimator import MetaOD, Review
+from metaod.detection._formats import may_run
 from metaod.detection._history import PickVersion
 from metaod.detection._loading import load
 from metaod.detection._reasons import Reason, RowReasons
@@ -41,6 +42,7 @@ __all__ = [
     "detect_file",
     "load",
     "lost_parts",
+    "may_run",
     "output_path",
     "read_corrections",
     "scored_name",

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -78,7 +79,7 @@ def write_cells(
         known = own.row + 1, own.column, value, suggestion, "" if correct is None else "yes"
         cells.append((*known, own.expected, own.why, own.kind, round(own.score, 4)))
     frame = pd.DataFrame(cells, columns=list(_NAMES))
-    write = formats.WRITERS.get(target.suffix.lower(), formats.write_csv)
+    write = formats.WRITERS.get(target.suffix.lower(), partial(formats.write_csv, no_formulas=True))
     replace_file(target, lambda stream: write([frame], stream))
 
 
@@ -167,4 +168,5 @@ def _frame(path: "str | PathLike[str]") -> pd.DataFrame:
         table = read_table(target, unused=lambda _: True, **options)
         cells: Any = table.frame if table.original is None else table.original.read()
         frame = cells.to_pandas() if hasattr(cells, "to_pandas") else cells
-    return pd.DataFrame({name: frame[name].map(suggestion_text) for name in frame.columns})
+    texts = {name: frame[name].map(suggestion_text) for name in frame.columns}
+    return pd.DataFrame({name: own.map(formats.with_formula) for name, own in texts.items()})

@@ -4,6 +4,7 @@ import datetime as dt
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -26,7 +27,11 @@ _Note = Callable[[Correction, str], None]
 
 
 def write_corrected(
-    source: Table | TableStream, corrections: Sequence[Correction], path: "str | PathLike[str]"
+    source: Table | TableStream,
+    corrections: Sequence[Correction],
+    path: "str | PathLike[str]",
+    *,
+    no_formulas: bool = False,
 ) -> Path:
     """Write the table with the corrections and nothing else changed; return the path of the log.
 
@@ -42,6 +47,8 @@ def write_corrected(
         What cells should hold.
     path : path-like
         The file to write.
+    no_formulas : bool, default=False
+        Whether delimited text gets a quote before cells that a spreadsheet would run.
     """
     table = source.sample if isinstance(source, TableStream) else source
     own_path = None if table.original is None else table.original.source.path
@@ -59,17 +66,22 @@ def write_corrected(
         _check_before(own, before)
         changed.append((own, before))
 
-    replace_file(target, lambda stream: _write(source, by_row, note, stream, target))
+    replace_file(target, lambda out: _write(source, by_row, note, out, target, no_formulas))
     changed.sort(key=lambda change: change[0].row)
     cells = [(own.row + 1, own.column, before, own.text) for own, before in changed]
     log = target.with_name(f"{target.name}.log.csv")
     frame = pd.DataFrame(cells, columns=_LOG)
-    replace_file(log, lambda stream: formats.write_csv([frame], stream))
+    replace_file(log, lambda out: formats.write_csv([frame], out, no_formulas=True))
     return log
 
 
 def _write(
-    source: Table | TableStream, by_row: _ByRow, note: _Note, stream: BinaryIO, path: Path
+    source: Table | TableStream,
+    by_row: _ByRow,
+    note: _Note,
+    stream: BinaryIO,
+    path: Path,
+    no_formulas: bool,
 ) -> None:
     """Write the file, and note the corrections with what the cells held before."""
     table = source.sample if isinstance(source, TableStream) else source
@@ -83,6 +95,7 @@ def _write(
             row: {places[name]: own.text for name, own in cells.items()}
             for row, cells in by_row.items()
         }
+        raw = replace(raw, change=formats.without_formula if no_formulas else None)
         for row, place, before in raw.write_changed(stream, texts):
             note(by_row[row][raw.names[place]], before)
         return
@@ -98,7 +111,13 @@ def _write(
     parts = (_corrected(first, cells, by_row, note, decimal) for first, cells in _cells(source))
     if ending in formats.DELIMITERS:
         header = raw is None or raw.header
-        formats.write_csv(parts, stream, delimiter=formats.DELIMITERS[ending], header=header)
+        formats.write_csv(
+            parts,
+            stream,
+            delimiter=formats.DELIMITERS[ending],
+            header=header,
+            no_formulas=no_formulas,
+        )
     else:
         formats.WRITERS[ending](parts, stream)
 
@@ -167,7 +186,7 @@ def _value(text: str, before: Any) -> Any:
 
 def _check_before(own: Correction, held: str) -> None:
     """Refuse to correct a cell that holds something else than the findings say."""
-    if own.before is None or own.before.strip() == held.strip():
+    if own.before is None or held.strip() in (own.before.strip(), f"'{own.before.strip()}"):
         return
     with suppress(ValueError):
         if float(own.before) == float(held):  # a spreadsheet has written 1.50 as 1.5

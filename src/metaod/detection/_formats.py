@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 import numpy as np
@@ -25,6 +26,12 @@ _NOT_IN_XML = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]")  # as Excel escapes
 
 _FORMULA_BEGINS = ("=", "+", "-", "@", "\t", "\r")
 _SIGNED_NUMBER = re.compile(r" *[+-](?:[0-9.,' ]*(?:[eE][+-]?[0-9]+)? ?%?|inf|nan) *")
+
+_MAY_RUN = {  # by the ending
+    ending: re.compile(rb'[\r\n"%b] *(?:[=@]|[+-][A-Za-z(=@])' % marks)
+    for marks, endings in ((b",;|", (".csv", ".txt")), (b"\t", (".tsv", ".tab")))
+    for ending in endings
+}
 
 Parts = Iterable[Any]
 """Arrow tables or frames with the same columns, whose rows follow each other."""
@@ -59,6 +66,25 @@ def without_formula(value: Any) -> Any:
     """
     is_formula = isinstance(value, str) and value.lstrip(" ").startswith(_FORMULA_BEGINS)
     return f"'{value}" if is_formula and not _SIGNED_NUMBER.fullmatch(value) else value
+
+
+def with_formula(text: str) -> str:
+    """Undo :func:`without_formula`."""
+    return text[1:] if text[:1] == "'" and without_formula(text[1:]) == text else text
+
+
+def may_run(path: Path) -> bool:
+    """Whether a file is delimited text, and seems to have cells that a spreadsheet would run."""
+    pattern = _MAY_RUN.get(path.suffix.lower())
+    if pattern is None:
+        return False
+    with path.open("rb") as stream:
+        last = b"\n"
+        while block := stream.read(2**20):
+            if pattern.search(last + block):
+                return True
+            last = block[-16:]
+    return False
 
 
 def write_jsonl(parts: Parts, stream: BinaryIO) -> None:

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO, Literal
@@ -156,16 +156,15 @@ class _Scored:
         if ending not in formats.DELIMITERS:
             formats.WRITERS[ending](self._parts(as_text=False), stream)
             return
-        if raw is not None and not no_formulas and (target == "-" or raw.suits(ending)):
-            raw.write(stream, self.names, self._texts_by_row(raw.decimal), self.rows)
+        if raw is not None and (target == "-" or raw.suits(ending)):
+            change = formats.without_formula if no_formulas else None
+            texts = self._texts_by_row(raw.decimal)
+            replace(raw, change=change).write(stream, self.names, texts, self.rows)
             return
-        delimiter = formats.DELIMITERS[ending]
-        if no_formulas and raw is not None and delimiter == "," and raw.delimiter != " ":
-            delimiter = raw.delimiter
         formats.write_csv(
             self._parts(as_text=raw is not None),
             stream,
-            delimiter=delimiter,
+            delimiter=formats.DELIMITERS[ending],
             header=raw is None or raw.header,
             no_formulas=no_formulas,
         )

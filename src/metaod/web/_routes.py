@@ -75,6 +75,7 @@ class Scored(Writing):
     """How the scored table is written."""
 
     format: Literal["same", "csv"] = option("same", "Of the file: as the upload, or CSV.")
+    no_formulas: bool = option(True, "Write a ' before cells that a spreadsheet would run.")
 
 
 @dataclass(frozen=True, kw_only=True)

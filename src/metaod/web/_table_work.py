@@ -314,7 +314,7 @@ class TableWork:
         accepted = [Correction(*cell, text) for cell, text in self._judgements[1].items()]
         if not accepted:
             raise refused("no-correction")
-        written = write_corrected(self._now.table, accepted, file)
+        written = write_corrected(self._now.table, accepted, file, no_formulas=True)
         if log:
             file.unlink()
             return {"file": str(written), "name": f"{name}.log.csv"}

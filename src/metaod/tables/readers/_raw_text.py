@@ -62,6 +62,7 @@ class RawText:
     header: bool
     skip_lines: int
     n_rows: int | None  # None as long as it is not known: all records are rows then
+    change: Callable[[str], str] | None = None  # what becomes of each field that is written
 
     @classmethod
     def of(cls, source: Source, encoding: str, dialect: Dialect) -> "RawText":
@@ -124,7 +125,16 @@ class RawText:
                 fields = self.fields(record)
                 yield from ((record.row, place, fields[place]) for place in cells[record.row])
                 body = self._changed(body, cells[record.row])
-            stream.write(self._encoded(body + record.end))
+            stream.write(self._encoded(self._filtered(body) + record.end))
+
+    def _filtered(self, body: bytes) -> bytes:
+        """Apply the change to the fields of a record; most records keep their bytes."""
+        if self.change is None:
+            return body
+        fields = [field for _, _, field in _fields(body.decode(self.body_encoding), self.delimiter)]
+        changed = {place: self.change(field) for place, field in enumerate(fields)}
+        changed = {place: own for place, own in changed.items() if own != fields[place]}
+        return self._changed(body, changed) if changed else body
 
     def _changed(self, body: bytes, cells: Mapping[int, str]) -> bytes:
         text = body.decode(self.body_encoding)
@@ -214,13 +224,15 @@ class RawText:
             wanted = np.zeros(self._known_rows, dtype=np.bool_)
             wanted[order] = True
         has_rows = False
-        for row, body, end in self.records():
+        for row, own, end in self.records():
+            body = own
             if row >= 0:
                 has_rows = True
                 if wanted is None or wanted[row]:
-                    stream.write(self._encoded(body + self._further(cells(row)) + end))
+                    body = self._filtered(body) + self._further(cells(row))
+                    stream.write(self._encoded(body + end))
             elif row == _HEADER:
-                stream.write(self._encoded(body + self._further(names) + end))
+                stream.write(self._encoded(self._filtered(body) + self._further(names) + end))
             elif wanted is None or not has_rows:
                 stream.write(self._encoded(body + end))
 
@@ -236,13 +248,15 @@ class RawText:
         usual_end = b""
         with tempfile.TemporaryFile() as rows:
             place = 0
-            for row, body, end in self.records():
+            for row, own, end in self.records():
+                body = own
                 usual_end = usual_end or end
                 if row >= 0:
+                    body = self._filtered(body)
                     starts[row], sizes[row] = place, len(body)
                     place += rows.write(body)
                 elif row == _HEADER:
-                    stream.write(self._encoded(body + self._further(names) + end))
+                    stream.write(self._encoded(self._filtered(body) + self._further(names) + end))
                 elif place == 0:
                     stream.write(self._encoded(body + end))
             end = usual_end or b"\n"
@@ -258,6 +272,7 @@ class RawText:
         return self.n_rows
 
     def _further(self, cells: Sequence[str]) -> bytes:
+        cells = cells if self.change is None else [*map(self.change, cells)]
         quoted = [_quoted(cell) if self._needs_quotes(cell) else cell for cell in cells]
         text = self.delimiter.join(("", *quoted))
         # a cell that is not of the file may hold characters that its encoding lacks
