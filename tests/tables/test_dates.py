@@ -1,6 +1,8 @@
 """Numbers that are dates."""
 
 import datetime as dt
+import io
+import json
 
 import numpy as np
 import pandas as pd
@@ -9,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metaod.errors import BadColumn
-from metaod.tables import Preparation, prepare
+from metaod.tables import Preparation, prepare, read_table
 
 EPOCH = dt.date(1970, 1, 1)
 MODERN = st.dates(dt.date(1974, 1, 1), dt.date(2100, 12, 31))
@@ -72,3 +74,56 @@ def test_numbers_that_are_surely_dates_are_not_used_unless_named():
     assert prepare(frame, category="sold").record.columns[0].kind == "category"
     frame.loc[7, "sold"] = 20240132
     assert prepare(frame).record.columns[0].kind == "numeric"
+
+
+@pytest.mark.parametrize(
+    ("texts", "utc", "codes"),
+    [
+        (
+            ["2024-01-02 10:00", "2024-01-02 10:00Z", "2024-01-02T10:00:00+02:00"],
+            ["2024-01-02 10:00", "2024-01-02 10:00", "2024-01-02 08:00"],
+            ["zones"],
+        ),
+        (
+            [
+                "2024-01-02 10:00 CET",
+                "2024-07-02 10:00 CEST",
+                "2024-07-02 10:00+02:00[Europe/Rome]",
+            ],
+            ["2024-01-02 09:00", "2024-07-02 08:00", "2024-07-02 08:00"],
+            ["zones", "notation"],
+        ),
+        (
+            ["13.01.2024 10:00", "2024-07-02 10:00-01:00", "Jan 3, 2024 4:00 PM"],
+            ["2024-01-13 10:00", "2024-07-02 11:00", "2024-01-03 16:00"],
+            ["zones", "notation"],
+        ),
+        (
+            ["01/13/2024", "2024-07-02", "3 May 2024"],
+            ["2024-01-13", "2024-07-02", "2024-05-03"],
+            ["notation"],
+        ),
+        (
+            ["01/02/2024", "2024-07-02"],
+            ["2024-01-02", "2024-07-02"],
+            ["uncertain-notation"],
+        ),
+    ],
+)
+def test_dates_in_several_notations_and_zones_are_read_as_utc(texts, utc, codes):
+    table = read_table(io.StringIO("d\n" + "\n".join(f'"{text}"' for text in texts * 4)))
+    assert table.frame["d"].tolist() == [pd.Timestamp(text) for text in utc] * 4
+    assert [warning.code for warning in table.warnings] == codes
+    objects = [pd.Timestamp(text) if text.endswith("Z") else text for text in texts * 4]
+    frame = pd.DataFrame({"d": pd.Series(objects, dtype=object)})
+    assert read_table(frame).frame["d"].tolist() == table.frame["d"].tolist()
+
+
+def test_a_date_in_another_notation_is_a_finding_where_such_dates_are_rare():
+    table = read_table(io.StringIO("d\n" + "2024-01-02\n" * 40 + "03.05.2024\n"))
+    assert table.misfits["d"].texts == ["03.05.2024"]
+    mixed = io.StringIO("d\n" + "02.01.2024\n2024-01-03\n" * 9)
+    preparation = Preparation(time="d").fit(read_table(mixed))
+    loaded = Preparation.from_dict(json.loads(json.dumps(preparation.to_dict())))
+    later = pd.DataFrame({"d": ["2024-01-04", "05.01.2024", "Jan 6, 2024"]})
+    assert np.diff(loaded.transform(later).X[:, 0]).tolist() == [1, 1]

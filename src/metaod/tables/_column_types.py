@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaod.errors import BadColumn, Message, Setting, listed
+from metaod.errors import BadColumn, Message, Setting, counted, listed
 from metaod.options import BadValues
 from metaod.tables._misfits import Misfits, are_most, misfit_notes, misfits_error
 from metaod.tables._notations import (
@@ -46,7 +46,7 @@ from metaod.tables._objects import (
     seconds_in,
     series_of,
 )
-from metaod.tables._time_notations import DateNotation
+from metaod.tables._time_notations import DateNotation, count_zones
 
 _WORTH_A_NOTE = 0.1  # share of numbers or dates in a column of text
 _FREQUENT = 0.025  # share, and number, of cells with a text as 3+ or 12-24, which is no slip
@@ -93,9 +93,10 @@ class Written:
         """Return some of the rows."""
         return replace(self, labels=replace(self.labels, codes=self.labels.codes[rows]))
 
-    def example(self) -> str:
-        """Return the first text that was read."""
-        return self.labels.texts[int(np.argmax(self.notation.parse(self.labels.texts)[1]))].strip()
+    def example(self, rival: Notation) -> str:
+        """Return the first text that another notation reads as another value."""
+        (values, fits), others = (own.parse(self.labels.texts) for own in (self.notation, rival))
+        return self.labels.texts[int(np.argmax(fits & (values != others[0])))].strip()
 
 
 @dataclass
@@ -270,6 +271,8 @@ class ColumnTyper:
             return None
         values = found.values
         self._remember(name, labels, found)
+        if values.dtype.kind == "M":
+            self._note_zones(name, kept.texts)
         has_gaps = bool((kept.codes < 0).any())
         rounded = ""
         if is_plain_number and kept.texts:
@@ -279,6 +282,17 @@ class ColumnTyper:
         if rounded:
             self._add(rounding_warning(name, rounded))
         return series_of(kept, values.astype(np.float64) if rounded else values)
+
+    def _note_zones(self, name: str, texts: list[str]) -> None:
+        n_zones, n_without = count_zones(texts)
+        if n_zones > 1 or (n_zones and n_without):
+            self._warn(
+                "zones",
+                "column {column!r} names {zones}: its times were read as UTC{without}",
+                column=name,
+                zones=counted(n_zones, "zone"),
+                without=", also those that name none" if n_without else "",
+            )
 
     def _code_of(self, labels: Labels) -> tuple[Labels, str | None]:
         """Return the whole numbers that are quantities, and why all are identifiers if they are.
@@ -420,7 +434,7 @@ def _rival_warning(name: str, item: Written, rival: Notation) -> Message:
         column=name,
         notation=item.notation.words(),
         setting=setting,
-        example=item.example(),
+        example=item.example(rival),
     )
 
 

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from metaod.errors import Setting
 from metaod.tables._number_notation import FEW, NumberNotation, are_codes, number_notations
 from metaod.tables._time_notations import (
+    MIXED_DATES,
     DateNotation,
     DurationNotation,
     date_notations,
@@ -30,6 +31,7 @@ NumberKind = Literal["numeric", "boolean", "date", "duration"]
 Parsed = tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]
 
 _MOST_RIVALS = 3
+_MOST_ALIKE = 0.95  # of texts in one notation
 _SAMPLE = 200  # cells from which the possible notations are guessed
 _FIRST_TEXTS = 20
 _FEWEST_TRUTHS = 0.2  # share of words in a column of truth values
@@ -198,6 +200,10 @@ def _find_notation(
         *number_notations(texts, sample, hints.decimal, only=hints.is_decimal_given),
     ]
     shares = {item: float(item.parse(sample)[1].mean()) for item in candidates}
+    most = max(shares.values(), default=0)
+    if most < _MOST_ALIKE:  # a date in another notation may be a slip, many are none
+        mixed = {item: float(item.parse(sample)[1].mean()) for item in MIXED_DATES}
+        shares |= {item: share for item, share in mixed.items() if share >= _MOST_ALIKE}
     likely = sorted(
         (item for item in shares if shares[item] >= 0.5), key=lambda item: -shares[item]
     )

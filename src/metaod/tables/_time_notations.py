@@ -17,6 +17,8 @@ from metaod.tables._number_notation import FEW, arrow_texts, simplified
 DateOrder = Literal["dmy", "mdy", "ymd", "my", "name"]
 DurationForm = Literal["h:m", "m:s", "am/pm", "parts", "iso"]
 
+ANY = "any"
+
 _MICROSECONDS = 10**6
 _LAST_YEAR_OF_TWO_DIGITS = 68  # 68 is 2068 and 69 is 1969, as in POSIX
 _MONTHS = {
@@ -36,16 +38,42 @@ _NAME = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _WEEKDAY = (
     r"(?:(?:mon|tue|tues|wed|wednes|thu|thur|thurs|fri|sat|satur|sun)(?:day)?|mo|di|mi|do|fr|sa|so)"
 )
+_ZONES = {  # hours from UTC, as in e-mails, and of Europe
+    **dict.fromkeys(("z", "utc", "gmt", "wet"), 0),
+    "est": -5,
+    "edt": -4,
+    "cst": -6,
+    "cdt": -5,
+    "mst": -7,
+    "mdt": -6,
+    "pst": -8,
+    "pdt": -7,
+    "bst": 1,
+    "west": 1,
+    "cet": 1,
+    "mez": 1,
+    "cest": 2,
+    "mesz": 2,
+    "eet": 2,
+    "eest": 3,
+}
+_ZONE = (
+    rf"\s?(?:(?P<name>{'|'.join(_ZONES)})|(?P<zone>[+-][0-9]{{2}}):?(?P<zone_minute>[0-9]{{2}})?)"
+    r"(?:\[[\w/+-]+\])?"
+)
+_ENDS_IN_ZONE = re.compile(
+    rf":[0-9]{{2}}(?:[.,][0-9]+)?(?:\s?[ap]\.?m\.?)?(?P<all>{_ZONE})", re.IGNORECASE
+)
 _CLOCK = (
     r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-5][0-9])(?::(?P<second>[0-5][0-9])(?:[.,](?P<part>[0-9]+))?)?"
     r"(?:\s?(?P<half>[ap])\.?m\.?|\s?uhr)?"
-    r"(?:\s?(?:(?P<utc>z|utc|gmt)|(?P<zone>[+-][0-9]{2}):?(?P<zone_minute>[0-9]{2})?))?"
+    rf"(?:{_ZONE})?"
 )
 
 
 @cache
 def _date_pattern(order: DateOrder, separator: str) -> "re.Pattern[str]":
-    mark = re.escape(separator)
+    mark = "[./-]" if separator == ANY else re.escape(separator)
     day, month = "(?P<d>[0-9]{1,2})", "(?P<m>[0-9]{1,2})"
     if order == "name":
         date = (
@@ -62,8 +90,8 @@ def _date_pattern(order: DateOrder, separator: str) -> "re.Pattern[str]":
         date = rf"(?P<y>[0-9]{{4}}){mark}{month}{mark}{day}"
     else:
         two_digits = "[0-9]{2}"
-        if separator == ".":  # 1.2.24 may be a version
-            two_digits = r"(?<=[0-9]{2}\.[0-9]{2}\.)[0-9]{2}"
+        if separator in (".", ANY):  # 1.2.24 may be a version
+            two_digits = rf"(?<=[0-9]{{2}}{mark}[0-9]{{2}}{mark})[0-9]{{2}}"
         year = rf"(?P<y>[0-9]{{4}}|{two_digits})"
         date = mark.join((day, month) if order == "dmy" else (month, day)) + f"{mark}{year}"
     return re.compile(rf"{date}(?:(?:t|,?\s|:){_CLOCK})?", re.IGNORECASE)
@@ -71,7 +99,11 @@ def _date_pattern(order: DateOrder, separator: str) -> "re.Pattern[str]":
 
 @dataclass(frozen=True)
 class DateNotation:
-    """How the dates of a column are written; a time of day may follow."""
+    """How the dates of a column are written; a time of day may follow.
+
+    The separator ``any`` stands for dates in several notations, in which the year or a name of a
+    month may come first, too.
+    """
 
     tag: ClassVar[str] = "dates"
     what: ClassVar[str] = "dates"
@@ -80,16 +112,24 @@ class DateNotation:
     separator: str = ""
 
     def __post_init__(self) -> None:
-        is_known = self.order in get_args(DateOrder) and self.separator in ("", ".", "/", "-")
-        if not is_known or (not self.separator) != (self.order == "name"):
+        is_known = self.order in get_args(DateOrder) and self.separator in ("", ".", "/", "-", ANY)
+        if (
+            not is_known
+            or (self.separator == ANY and self.order not in ("dmy", "mdy"))
+            or (not self.separator) != (self.order == "name")
+        ):
             raise ValueError(f"{self!r} is not a notation of dates")
 
     def parse(self, texts: Sequence[str]) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
         """Return the dates as datetime64, in UTC if they name a zone, and which texts are dates."""
         stamps, fits = self._parse_usual(texts)
-        pattern = _date_pattern(self.order, self.separator)
+        patterns = [_date_pattern(self.order, self.separator)]
+        if self.separator == ANY:
+            patterns = [_date_pattern("ymd", ANY), *patterns, _date_pattern("name", "")]
         for place in np.flatnonzero(~fits).tolist():
-            stamp = _microseconds(pattern.fullmatch(simplified(texts[place])))
+            text = simplified(texts[place])
+            matches = (pattern.fullmatch(text) for pattern in patterns)
+            stamp = _microseconds(next(filter(None, matches), None))
             if stamp is not None:
                 stamps[place], fits[place] = np.datetime64(stamp, "us"), True
         return stamps, fits
@@ -99,7 +139,8 @@ class DateNotation:
     ) -> tuple[npt.NDArray[np.datetime64], npt.NDArray[np.bool_]]:
         """Read dates with years of four digits, by Arrow: in Python a text takes longer."""
         stamps = np.zeros(len(texts), dtype="M8[us]")
-        if self.order not in ("dmy", "mdy", "ymd") or len(texts) < FEW:
+        is_usual = self.order in ("dmy", "mdy", "ymd") and self.separator != ANY
+        if not is_usual or len(texts) < FEW:
             return stamps, np.zeros(len(texts), dtype=bool)
         digits = {"y": "{4}", "m": "{1,2}", "d": "{1,2}"}
         date = re.escape(self.separator).join(
@@ -129,6 +170,9 @@ class DateNotation:
         parts = {"d": "day", "m": "month", "y": "year"}
         if self.order == "name":
             return "dates with names of months"
+        if self.separator == ANY:
+            first = "day" if self.order == "dmy" else "month"
+            return f"dates in several notations, the {first} first where the year is last"
         return f"dates written {self.separator.join(parts[letter] for letter in self.order)}"
 
 
@@ -159,6 +203,8 @@ def _microseconds(match: "re.Match[str] | None") -> int | None:
     seconds = _clock_seconds(found) if found["hour"] else 0
     if days is None or seconds is None:
         return None
+    if found["name"]:
+        seconds -= _ZONES[found["name"].lower()] * 3600
     if found["zone"]:
         offset = int(found["zone"][1:]) * 3600 + int(found["zone_minute"] or 0) * 60
         seconds -= offset if found["zone"][0] == "+" else -offset
@@ -190,6 +236,21 @@ def date_notations(sample: Sequence[str]) -> list[DateNotation]:
     return [*(DateNotation(order, separator) for order in orders), DateNotation("name")]
 
 
+MIXED_DATES = (DateNotation("dmy", ANY), DateNotation("mdy", ANY))
+
+
+def count_zones(texts: Sequence[str]) -> tuple[int, int]:
+    """Return how many zones the times of texts name, and how many texts name none.
+
+    >>> count_zones(["2024-01-02 10:00Z", "2024-01-02 10:00+01:00", "2024-01-02 10:00"])
+    (2, 1)
+    """
+    # a zone that is no name has a sign near the end: few texts need the pattern
+    may_end = [text for text in texts if not text[-1:].isdigit() or {"+", "-"} & {*text[-6:]}]
+    found = [match for text in may_end if (match := _ENDS_IN_ZONE.search(text))]
+    return len({match["all"].strip().lower() for match in found}), len(texts) - len(found)
+
+
 def likely_order(texts: Sequence[str], separator: str) -> DateOrder:
     """Guess whether dates that have no day after the 12th begin with the day or the month.
 
@@ -198,6 +259,8 @@ def likely_order(texts: Sequence[str], separator: str) -> DateOrder:
     >>> likely_order(["01/02/2024", "01/03/2024"], "/"), likely_order(["02/03/2024"], "/")
     ('dmy', 'mdy')
     """
+    if separator == ANY:
+        return "mdy" if any("/" in text for text in texts) else "dmy"
     pairs = [text.strip().split(separator)[:2] for text in texts]
     firsts, seconds = {int(first) for first, _ in pairs}, {int(second) for _, second in pairs}
     if firsts != seconds and {1} in (firsts, seconds):
