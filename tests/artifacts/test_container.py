@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metaod.artifacts import BadArtifact, check_target, read_container, write_container
+from metaod.artifacts import VERIFY_KEY, BadArtifact, check_target, read_container, write_container
 from metaod.errors import BadFile, UserError
+from metaod.history import find_artifact
 
 MARK = b"metaod\x00\n"
 CONTENT = {"x": np.arange(6.0).reshape(2, 3) / 7, "parts": [{"y": np.arange(300)}], "note": "é"}
@@ -224,3 +225,47 @@ def test_random_damage_is_refused_or_harmless(place, data):
         assert "\n" not in str(error)
     else:
         assert same(CONTENT, found)
+
+
+# signatures
+
+
+@pytest.fixture
+def keys(tmp_path):
+    """Two keys and a file that is none."""
+    (tmp_path / "key").write_text("0123456789abcdef" * 2 + "\n")
+    (tmp_path / "other").write_text("fedcba9876543210" * 2)
+    (tmp_path / "short").write_text("secret\n")
+    return tmp_path
+
+
+def test_a_demanded_signature(keys, monkeypatch):
+    signed, unsigned = keys / "signed", keys / "unsigned"
+    write_container(signed, "pick", CONTENT, keys / "key")
+    write_container(unsigned, "pick", CONTENT)
+    assert same(CONTENT, read_container(signed, "pick"))  # nothing is demanded
+    monkeypatch.setenv(VERIFY_KEY, str(keys / "key"))
+    assert same(CONTENT, read_container(signed, "pick"))
+    refused(unsigned, "not-signed", "pick")
+    monkeypatch.setenv(VERIFY_KEY, str(keys / "other"))
+    refused(signed, "not-signed", "pick")
+    for wrong in ("short", "absent"):
+        monkeypatch.setenv(VERIFY_KEY, str(keys / wrong))
+        with pytest.raises(BadFile, match=wrong):
+            read_container(signed, "pick")
+    find_artifact("metaod")  # what the package ships needs none
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(data=st.data())
+def test_a_signed_file_that_was_changed_is_refused(place, data):
+    (place / "key").write_text("0123456789abcdef")
+    write_container(place / "signed", "pick", CONTENT, place / "key")
+    whole = bytearray((place / "signed").read_bytes())
+    at = data.draw(st.integers(0, len(whole) - 1))
+    whole[at] ^= 1 << data.draw(st.integers(0, 7))
+    (place / "changed").write_bytes(whole)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(VERIFY_KEY, str(place / "key"))
+        with pytest.raises(BadArtifact):
+            read_container(place / "changed", "pick")

@@ -62,3 +62,18 @@ def test_values_of_unused_columns_are_no_mistakes(detect, tmp_path):
         common = ("--pick", "committee", "--save", pick, "--bad-values", "error")
         assert "flagged:" in detect(tmp_path / "t.csv", *roles, *common)
         assert "flagged:" in detect(tmp_path / "t.csv", "--apply", pick)
+
+
+def test_a_signed_pick_within_a_limit(detect, tmp_path, monkeypatch):
+    monkeypatch.setenv("METAOD_VERIFY_KEY", "")  # restored afterwards
+    table, pick, key = (tmp_path / name for name in ("t.csv", "pick.mod", "key"))
+    orders("2024-01", 0, n_rows=60).to_csv(table, index=False)
+    key.write_text("0123456789abcdef")
+    detect(table, "--save", pick, "--pick", "committee")
+    assert "is not signed" in detect(table, "--apply", pick, "--verify", key, code=2)
+    monkeypatch.setenv("METAOD_VERIFY_KEY", "")
+    detect(table, "--save", pick, "--pick", "committee", "--sign", key)
+    detect(table, "--apply", pick, "--verify", key, "--max-seconds", "60")
+    refused = detect(table, "--apply", pick, "--max-seconds", "1e-6", code=2)
+    assert "the limit is 1e-06 s; if you trust it, allow more time with --max-seconds" in refused
+    assert "--sign needs --save" in detect(table, "--sign", key, code=2)

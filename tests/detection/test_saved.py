@@ -153,6 +153,21 @@ def test_a_too_costly_pick_is_not_fitted(tmp_path, monkeypatch, name):
         load(path)
 
 
+def test_how_long_a_pick_may_take_is_the_operators_choice(tmp_path, monkeypatch):
+    path = tmp_path / "pick.mod"
+    MetaOD(pick="committee").fit(FRAME).save(path)
+    with pytest.raises(BadFile) as error:
+        load(path, max_seconds=1e-9)
+    assert error.value.code == "costly"
+    damage(path, models=["IForest(n_estimators=300000, max_features=0.5)"], weights=[1.0])
+    with pytest.raises(BadFile) as error:  # ten times the committee, and over a minute
+        load(path)
+    assert error.value.code == "costly"
+    monkeypatch.setattr("metaod.detection._saved.fit_models", None)
+    with pytest.raises(BadFile, match="inconsistent"):  # as fitting is replaced
+        load(path, max_seconds=1e9)
+
+
 def test_other_files_are_refused(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
     with pytest.raises(BadFile, match=r"t\.csv: is not a saved pick; 'metaod") as caught:

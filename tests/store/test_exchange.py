@@ -267,3 +267,22 @@ def test_exports_that_cannot_be(tmp_path):
             export_parquet(store, tmp_path, decimals=0)
         with pytest.raises(BadParameter, match="'prefer'"):
             import_parquet(store, export_parquet(store, tmp_path / "out"), prefer="both")
+
+
+def test_a_demanded_signature(tmp_path, monkeypatch):
+    key = tmp_path / "key"
+    key.write_text("0123456789abcdef")
+    with filled_store() as store:
+        signed = export_parquet(store, tmp_path / "signed", sign=key)
+        unsigned = export_parquet(store, tmp_path / "unsigned")
+        monkeypatch.setenv("METAOD_VERIFY_KEY", str(key))
+        import_parquet(store, signed)
+        with pytest.raises(BadFile) as error:
+            import_parquet(store, unsigned)
+        assert error.value.code == "not-signed"
+        manifest = json.loads((signed / "manifest.json").read_text())
+        manifest["files"]["cells.parquet"]["sha256"] = "0" * 64
+        (signed / "manifest.json").write_text(json.dumps(manifest))
+        with pytest.raises(BadFile) as error:
+            import_parquet(store, signed)
+        assert error.value.code == "not-signed"

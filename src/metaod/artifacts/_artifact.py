@@ -77,12 +77,17 @@ class Artifact:
         ):
             raise ValueError("its history has other models or features than its learner")
 
-    def save(self, path: "str | PathLike[str]") -> None:
-        """Write the artifact to a file completely or not at all; replace an artifact."""
+    def save(
+        self, path: "str | PathLike[str]", *, sign: "str | PathLike[str] | None" = None
+    ) -> None:
+        """Write the artifact to a file completely or not at all; replace an artifact.
+
+        With `sign`, the file of a key, it is signed.
+        """
         learner = self.learner
         content = {name: encode(getattr(self, name)) for name in _types()}
         content |= {"learner": learner.name, "parameters": learner.params()}
-        write_container(path, "learner", {**content, "state": learner.state()})
+        write_container(path, "learner", {**content, "state": learner.state()}, sign)
 
     @classmethod
     def load(cls, path: "str | PathLike[str]") -> Self:

@@ -5,8 +5,10 @@ executes nothing and allocates no more than the limits allow. safetensors would 
 lines of ``_insert_arrays``, and its files are not packed (16 MB of learners would become 25 MB).
 """
 
+import hmac
 import json
 import math
+import os
 import zlib
 from collections.abc import Mapping
 from os import PathLike
@@ -30,7 +32,13 @@ KINDS = {
 }
 """What a file may hold, and what writes and reads it."""
 
+VERIFY_KEY = "METAOD_VERIFY_KEY"
+"""The environment variable with the file of a key; what was not signed with it is refused."""
+
 _MARK = b"metaod\x00\n"
+_SIGNED, _SIGNATURE_BYTES = b"\nmetaod signed\n", 32  # then HMAC-SHA256 of all before this mark
+_LEAST_KEY_BYTES = 16
+_PACKAGE = Path(__file__).resolve().parents[1]  # what it ships needs no signature
 _VERSION = 1
 _GZIP = 31  # the window of zlib, with the header and checksum of gzip
 _DTYPES = ("<f8", "<f4", "<i8", "<i4", "<i2", "|i1", "<u8", "<u4", "<u2", "|u1", "|b1")
@@ -42,7 +50,8 @@ _Arrays = list[tuple[tuple[str | int, ...], npt.NDArray[Any]]]  # with their pla
 class BadArtifact(BadFile):
     """The file cannot be used: damaged, of another kind, or for another version of metaod.
 
-    Its ``code`` is "damaged", "other-kind", "newer-format" or "not-installed".
+    Its ``code`` is "damaged", "other-kind", "newer-format", "not-installed", "not-signed" or
+    "costly".
     """
 
     code = "damaged"
@@ -65,10 +74,43 @@ def check_target(path: "str | PathLike[str]") -> Path:
     return target
 
 
-def write_container(path: "str | PathLike[str]", kind: str, content: Mapping[str, Any]) -> None:
+def signature(data: bytes, key: "str | PathLike[str]") -> bytes:
+    """Return the HMAC-SHA256 of some bytes by the key in a file."""
+    where = Path(key).expanduser()
+    check_plain_file(where)
+    try:
+        secret = where.read_bytes().strip()
+    except OSError as error:
+        raise BadFile(where, f"cannot be read ({error.strerror})", remedy="name a key") from error
+    if len(secret) < _LEAST_KEY_BYTES:
+        what = f"is no key: it holds fewer than {_LEAST_KEY_BYTES} bytes"
+        raise BadFile(where, what, remedy="make one: openssl rand -hex 32 > FILE")
+    return hmac.digest(secret, data, "sha256")
+
+
+def check_signature(path: Path, data: bytes, signed: bytes | None) -> None:
+    """Refuse a file without the signature that is demanded; the package's own need none."""
+    key = os.environ.get(VERIFY_KEY)
+    if not key or path.resolve().is_relative_to(_PACKAGE):
+        return
+    remedy = "get a file that was signed with this key (--sign)"
+    if signed is None:
+        what = f"is not signed, and signatures are demanded ({key})"
+        raise BadArtifact(path, what, remedy=remedy, code="not-signed")
+    if not hmac.compare_digest(signature(data, key), signed):
+        what = f"was changed after it was signed, or signed with another key than that in {key}"
+        raise BadArtifact(path, what, remedy=remedy, code="not-signed")
+
+
+def write_container(
+    path: "str | PathLike[str]",
+    kind: str,
+    content: Mapping[str, Any],
+    sign: "str | PathLike[str] | None" = None,
+) -> None:
     """Write nested plain data and arrays to a file, which is complete or absent.
 
-    ``kind`` is one of ``KINDS``.
+    ``kind`` is one of ``KINDS``; ``sign`` is the file of a key.
     """
     target = check_target(path)
     arrays: _Arrays = []
@@ -77,10 +119,12 @@ def write_container(path: "str | PathLike[str]", kind: str, content: Mapping[str
     document = {"version": _VERSION, "kind": kind, "arrays": declared, "content": plain}
     line = json.dumps(document, separators=(",", ":"), allow_nan=False).encode()
     packer = zlib.compressobj(wbits=_GZIP)
-    packed = [packer.compress(line + b"\n")]
+    packed = [_MARK, packer.compress(line + b"\n")]
     packed += (packer.compress(array.tobytes()) for _, array in arrays)
     packed.append(packer.flush())
-    replace_file(target, lambda stream: stream.writelines([_MARK, *packed]))
+    if sign is not None:
+        packed += [_SIGNED, signature(b"".join(packed), sign)]
+    replace_file(target, lambda stream: stream.writelines(packed))
 
 
 def _plain(value: Any, place: tuple[str | int, ...], arrays: _Arrays) -> Any:
@@ -168,6 +212,12 @@ def _unpacked(path: Path, kind: str) -> bytes:
         raise BadFile(path, f"cannot be read ({reason})", remedy="check the path") from error
     if not packed.startswith(_MARK):
         raise BadArtifact(path, f"is not {KINDS[kind][0]}", remedy=KINDS[kind][1])
+    body, mark, signed = packed[:-_SIGNATURE_BYTES].rpartition(_SIGNED)
+    if mark and not signed:
+        check_signature(path, body, packed[-_SIGNATURE_BYTES:])
+        packed = body
+    else:
+        check_signature(path, packed, None)
     unpacker = zlib.decompressobj(wbits=_GZIP)
     try:
         data = unpacker.decompress(memoryview(packed)[len(_MARK) :], _MAX_BYTES)

@@ -163,12 +163,17 @@ def export_(
     evaluations: Annotated[
         bool, option(None, "Write every trial, not only the cells.", None, "--evaluations")
     ] = False,
+    sign: Annotated[
+        Path | None, option("KEYFILE", "Sign them with the key in this file (HMAC-SHA256).")
+    ] = None,
 ) -> None:
     """Write a store's content as Parquet files."""
     from metaod.store import Store, export_parquet
 
     with ProgressLine("exporting"), Store(store, read_only=True) as opened:
-        written = export_parquet(opened, folder, decimals=decimals, evaluations=evaluations)
+        written = export_parquet(
+            opened, folder, decimals=decimals, evaluations=evaluations, sign=sign
+        )
     size = sum(file.stat().st_size for file in written.iterdir() if file.is_file())
     console().print(f"{written}: {size / 1e6:.2f} MB")
 

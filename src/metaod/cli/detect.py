@@ -1,5 +1,6 @@
 """``metaod detect``: pick a model for a table, fit it, and score every row."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -80,6 +81,15 @@ class Asked(Options):
     apply: str | None = option(
         None, "Score with a saved pick instead of a new one.", metavar="FILE"
     )
+    sign: str | None = option(
+        None, "Sign the file of --save with the key in this file (HMAC-SHA256).", metavar="KEYFILE"
+    )
+    verify: str | None = option(
+        None,
+        "Refuse a saved pick or learner that was not signed with the key in this file; "
+        "METAOD_VERIFY_KEY=KEYFILE does so for every command.",
+        metavar="KEYFILE",
+    )
     marks: str | None = option(
         None, "Learn from the answers in this file, which 'metaod review' wrote.", metavar="FILE"
     )
@@ -142,14 +152,18 @@ def detect(
     from metaod.detection import detect as detect_rows
 
     _refuse_together(asked, writing, fitting, files)
+    if asked.verify is not None:
+        os.environ[artifacts.VERIFY_KEY] = asked.verify
     options = {**picking.given(), **columns.given(), **fitting.given()}
     scoring = {**options, "n_jobs": asked.n_jobs, "marks": asked.marks}
     if asked.apply is not None:
         _refuse_with_apply(options, asked)
-        saved = load_pick(asked.apply, asked.n_jobs)
+        saved = load_pick(asked.apply, asked.n_jobs, options.get("max_seconds"))
         reading = replace(reading, **{**saved.reading_, **reading.given()})
         columns = Columns(**{name: getattr(saved, name) for name in Columns.declared()})
         scoring = {"model": saved}
+    if asked.sign is not None:
+        artifacts.signature(b"", asked.sign)
     if asked.save is not None:
         artifacts.check_target(asked.save)  # before anything that takes long
     check_files(_COMMAND, files)
@@ -172,7 +186,7 @@ def detect(
             found = detect_rows(source, top_n=asked.top_n, progress=line.show, **scoring)
         if asked.save is not None:
             with ProgressLine("judging rows that were held out"):
-                found.model.save(asked.save, reading=reading.given())
+                found.model.save(asked.save, reading=reading.given(), sign=asked.sign)
         # files first: the reader of the screen may stop reading (`| head`)
         about = {
             "file": hide_password(file or "--example"),
@@ -268,7 +282,7 @@ def _write_table(found: "Detection", target: Path | str, writing: Writing) -> tu
     return names
 
 
-def load_pick(path: str, n_jobs: int = -1) -> "MetaOD":
+def load_pick(path: str, n_jobs: int = -1, max_seconds: float | None = None) -> "MetaOD":
     """Read a saved pick, and show how far that is."""
     import warnings
 
@@ -276,7 +290,7 @@ def load_pick(path: str, n_jobs: int = -1) -> "MetaOD":
 
     with ProgressLine("reading the saved pick") as line, warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the notes of the pick hold them
-        return load(path, n_jobs=n_jobs, progress=line.show)
+        return load(path, n_jobs=n_jobs, max_seconds=max_seconds, progress=line.show)
 
 
 def _refuse_together(
@@ -290,6 +304,8 @@ def _refuse_together(
     if asked.json and asked.output == "-":
         what = "--json and '-o -' both write to stdout"
         raise UserError(what, where=_COMMAND, remedy="name a file for -o")
+    if asked.sign is not None and asked.save is None:
+        raise UserError("--sign needs --save", where=_COMMAND, remedy="name the file to sign")
     if (asked.fix is None) != (asked.accept is None):
         given, other = ("--fix", "--accept") if asked.accept is None else ("--accept", "--fix")
         what = f"{given} needs {other}"
@@ -318,7 +334,7 @@ def _refuse_together(
 def _refuse_with_apply(options: dict[str, Any], asked: Asked) -> None:
     others = ((name, asked.given().get(name)) for name in _NOT_WITH_APPLY)
     for name, value in (*options.items(), *others):
-        if value is None:
+        if value is None or name == "max_seconds":  # of fitting it again
             continue
         legal = "left out with --apply: the saved pick is used as it is"
         raise BadParameter(_COMMAND, command_words(name)[0], legal, value)

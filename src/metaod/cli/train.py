@@ -77,6 +77,9 @@ def train(
     seed: Annotated[
         int | None, option("N", "Seed of a random learner; others ignore it.", min=0)
     ] = None,
+    sign: Annotated[
+        Path | None, option("KEYFILE", "Sign it with the key in this file (HMAC-SHA256).")
+    ] = None,
     calibrate: Annotated[
         int,
         option("N", "Fits for the calibration of confidence: 2 or more, 0 for none.", min=0),
@@ -86,7 +89,7 @@ def train(
 
     'metaod detect --learner FILE' then picks with it.
     """
-    from metaod.artifacts import check_target
+    from metaod.artifacts import check_target, signature
     from metaod.history import RECIPES
     from metaod.history import train as run_training
     from metaod.learners import learner_classes, make_learner
@@ -106,6 +109,8 @@ def train(
         parameters["random_state"] = seed
     made = make_learner(learner, **parameters)
     target = check_target(out)
+    if sign is not None:
+        signature(b"", sign)  # before anything that takes long
     with ProgressLine("reading the store"), Store(store, read_only=True) as opened:
         data = opened.training_data(schemas, measure=measure, space=space, averages=averages)
         n_stored = len(opened.datasets())
@@ -114,7 +119,7 @@ def train(
         data = data.without(exclude_origin)
     with ProgressLine("training") as line:
         artifact = run_training(data, made, calibrate=calibrate, progress=line.count)
-    artifact.save(target)
+    artifact.save(target, sign=sign)
     _print_artifact(artifact, target, calibrate, n_unused)
 
 

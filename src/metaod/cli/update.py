@@ -30,6 +30,9 @@ class Updating(Options):
         flags=("--output", "-o"),
         metavar="FILE",
     )
+    sign: str | None = option(
+        None, "Sign the new pick with the key in this file (HMAC-SHA256).", metavar="KEYFILE"
+    )
     when: str = option("", "When the rows were learned, for the record.", metavar="TEXT")
 
 
@@ -50,13 +53,15 @@ def update(
 
     target = asked.output or pick
     artifacts.check_target(target)  # before anything that takes long
+    if asked.sign is not None:
+        artifacts.signature(b"", asked.sign)
     model = load_pick(pick)
     reading = replace(reading, **{**model.reading_, **reading.given()})
     columns = Columns(**{name: getattr(model, name) for name in Columns.declared()})
     table = open_table(_COMMAND, file, reading, columns, example=False)
     with ProgressLine("fitting again") as line:
         updated = update_pick(model, table, when=asked.when, progress=line.show)
-    updated.save(target)
+    updated.save(target, sign=asked.sign)
     history = updated.history_
     if json:
         print_json(history_document(history))

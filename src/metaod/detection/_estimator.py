@@ -440,7 +440,11 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         return tags
 
     def save(
-        self, path: "str | PathLike[str]", *, reading: "Mapping[str, Any] | None" = None
+        self,
+        path: "str | PathLike[str]",
+        *,
+        reading: "Mapping[str, Any] | None" = None,
+        sign: "str | PathLike[str] | None" = None,
     ) -> None:
         """Write the fitted estimator to one file, without pickle; :func:`metaod.load` reads it.
 
@@ -455,9 +459,12 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         reading : mapping, optional
             Options with which the table was read. Those that say what values mean (na, text,
             decimal, ...) are kept: ``metaod detect --apply`` reads new rows with them.
+        sign : path-like, optional
+            The file of a key, with which the file is signed.
         """
         check_is_fitted(self)
-        SavedPick.of(self, self.calibration(), reading or getattr(self, "reading_", {})).write(path)
+        kept = reading or getattr(self, "reading_", {})
+        SavedPick.of(self, self.calibration(), kept).write(path, sign)
 
     def calibration(self) -> Calibration | None:
         """Return what :func:`metaod.check` compares later rows with: held-out rows, scored as new.

@@ -14,7 +14,11 @@ from metaod.tables import Roles
 
 
 def load(
-    path: "str | PathLike[str]", *, n_jobs: int | None = None, progress: OnProgress | None = None
+    path: "str | PathLike[str]",
+    *,
+    n_jobs: int | None = None,
+    max_seconds: float | None = None,
+    progress: OnProgress | None = None,
 ) -> MetaOD:
     """Read a fitted estimator that :meth:`MetaOD.save` wrote; nothing in the file is executed.
 
@@ -28,12 +32,15 @@ def load(
         The file.
     n_jobs : int or None, default=None
         Threads that score rows, as in :class:`metaod.MetaOD`.
+    max_seconds : float or None, default=None
+        Refuse a file whose models are expected to take longer to fit; by default a minute, or ten
+        times as long as the committee on its rows.
     progress : callable, optional
         Receives a :class:`metaod.selection.ProgressReport` at every stage.
     """
     check_n_jobs(n_jobs, owner="load")
     tracker = Tracker(progress)
-    saved, fitted, preparation, cells = SavedPick.read(path, tracker)
+    saved, fitted, preparation, cells = SavedPick.read(path, tracker, max_seconds)
     fitted = replace(fitted, n_jobs=n_jobs)
     tracker.finish("score")
     roles = {name: getattr(preparation, name) for name in Roles.declared()}

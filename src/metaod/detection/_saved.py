@@ -27,11 +27,11 @@ from metaod.detection._extremes import Extremes
 from metaod.detection._fitted import Fitted, fit_models
 from metaod.detection._history import PickVersion
 from metaod.detection._threshold import check_contamination
-from metaod.errors import UserError
-from metaod.models import Cost, Matrix, ModelSpec, Scores, expected_costs
+from metaod.errors import Setting, UserError
+from metaod.models import COMMITTEE, Cost, Matrix, ModelSpec, Scores, expected_costs, model_space
 from metaod.options import Picking, Reading
 from metaod.review import Ranker
-from metaod.selection import Tracker
+from metaod.selection import Tracker, memory_for
 from metaod.tables import Preparation, save_table, saved_table
 
 _SAVE_AGAIN = "save the pick again"
@@ -39,9 +39,9 @@ _PARAMETERS = (
     "learner", "pick", "contamination", "rows_only", "exclude", "space", "max_seconds",
 )  # fmt: skip
 
-# limits of fitting again, because a file from elsewhere could demand more; the count is the product
-# of a model's counts (trees, bins, cuts)
-_MAX_SECONDS, _MAX_BYTES, _MAX_COUNT = 3600.0, 64.0 * 2**30, 10**7
+# limits of fitting again, because a file from elsewhere could demand more: times the committee's
+# cost on this table; the parts of a model are the product of its counts (trees, bins, cuts)
+_QUICK_SECONDS, _MANY, _MAX_COUNT = 60.0, 10, 10**7
 _MOST_ROWS = 5_000  # from which the search for wrong cells learns again
 _SAME = 1e-6  # scores that differ by less than this share of their spread are the same
 
@@ -138,13 +138,13 @@ class SavedPick:
             model.history_,
         )
 
-    def write(self, path: "str | PathLike[str]") -> None:
-        """Write to a file, or replace it."""
-        write_container(path, "pick", encode(self))
+    def write(self, path: "str | PathLike[str]", sign: "str | PathLike[str] | None") -> None:
+        """Write to a file, or replace it; sign it with a key."""
+        write_container(path, "pick", encode(self), sign)
 
     @classmethod
     def read(
-        cls, path: "str | PathLike[str]", tracker: Tracker
+        cls, path: "str | PathLike[str]", tracker: Tracker, max_seconds: float | None
     ) -> "tuple[SavedPick, Fitted, Preparation, CellCheck | None]":
         """Read a file and fit its models again; BadArtifact if it is no pick or is damaged."""
         earlier: Any = {"history": [], "calibration": None}  # of files that have none
@@ -153,11 +153,15 @@ class SavedPick:
             saved: SavedPick = decode(cls, document, "pick")
             preparation = Preparation.from_dict(saved.preparation)
             saved._check(preparation)
-            fitted, cells = saved._fitted(preparation, path, tracker), None
+            models = [ModelSpec.parse(name) for name in saved.models]
+            _refuse_costly(models, (len(saved.X), saved.X.shape[1]), max_seconds, path)
+            fitted, cells = saved._fitted(models, preparation, path, tracker), None
             if saved.cells is not None:
                 tracker.stage("check")
                 cells = saved.cells.fitted(preparation, fitted.seed)
             return saved, fitted, preparation, cells
+        except BadArtifact:
+            raise
         except (UserError, KeyError, TypeError, ValueError, AttributeError) as error:
             known = isinstance(error, UserError)
             what = str(error) if known else f"{type(error).__name__}: {error}"
@@ -191,10 +195,12 @@ class SavedPick:
             raise ValueError("marks of rows that do not exist, or not one a row")
 
     def _fitted(
-        self, preparation: Preparation, path: "str | PathLike[str]", tracker: Tracker
+        self,
+        models: Sequence[ModelSpec],
+        preparation: Preparation,
+        path: "str | PathLike[str]",
+        tracker: Tracker,
     ) -> Fitted:
-        models = [ModelSpec.parse(name) for name in self.models]
-        _refuse_costly(models, self.X.shape)
         share = check_contamination(self.parameters["contamination"])
         fitted = fit_models(
             models,
@@ -235,16 +241,41 @@ def _model_names(models: Any) -> str | list[str] | None:
     return [str(model) for model in ([models] if isinstance(models, ModelSpec) else models)]
 
 
-def _refuse_costly(specs: Sequence[ModelSpec], shape: tuple[int, ...]) -> None:
-    """Refuse models that are too costly for a real pick, before they are fitted."""
-    cost = Cost.total(expected_costs(specs, *shape))
-    reason = cost.why_over(_MAX_SECONDS, _MAX_BYTES)
+def _refuse_costly(
+    specs: Sequence[ModelSpec],
+    shape: tuple[int, int],
+    max_seconds: float | None,
+    path: "str | PathLike[str]",
+) -> None:
+    """Refuse models that are too costly for a pick of this table, before they are fitted."""
+    costs = zip(expected_costs(specs, *shape), map(_excess, specs), strict=True)
+    cost = Cost.total(Cost(own.seconds * times, own.n_bytes * times) for own, times in costs)
+    if max_seconds is None:
+        usual = Cost.total(expected_costs(COMMITTEE, *shape)).seconds
+        max_seconds = max(_QUICK_SECONDS, _MANY * usual)
+    reason = cost.why_over(max_seconds, memory_for(shape))
     if reason is not None:
-        raise ValueError(f"fitting it again {reason}")
+        is_slow = cost.seconds > max_seconds
+        more = Setting("max_seconds").advice("if you trust it, allow more time with {set}")
+        remedy = more if is_slow else _SAVE_AGAIN
+        raise BadArtifact(path, f"fitting it again {reason}", remedy=remedy, code="costly")
     for spec in specs:
-        counts = [abs(value) for value in dict(spec.params).values() if isinstance(value, int)]
-        if math.prod(max(1, count) for count in counts) > _MAX_COUNT:
+        if _parts(spec) > _MAX_COUNT:
             raise ValueError(f"a model of more than {_MAX_COUNT:,} parts, {spec.id}")
+
+
+def _excess(spec: ModelSpec) -> float:
+    """Return how many times more parts a model has than any of its family that costs are known of.
+
+    The laws of costs were measured on these, and say little of larger ones.
+    """
+    known = [own for own in model_space("all") if own.detector == spec.detector]
+    return max(1.0, _parts(spec) / max(map(_parts, known), default=math.inf))
+
+
+def _parts(spec: ModelSpec) -> int:
+    counts = (abs(value) for value in dict(spec.params).values() if isinstance(value, int))
+    return math.prod(max(1, count) for count in counts)
 
 
 def _compared(fitted: Fitted, saved: SavedPick, path: "str | PathLike[str]") -> Fitted:

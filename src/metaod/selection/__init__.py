@@ -1,5 +1,6 @@
 """Select a model for a table, and report why it was selected and what to expect."""
 
+from metaod.selection._candidates import memory_for
 from metaod.selection._explanation import family_names
 from metaod.selection._progress import OnProgress, ProgressReport, Tracker, part_of
 from metaod.selection._select import Selection, make_selection, select
@@ -12,6 +13,7 @@ __all__ = [
     "Tracker",
     "family_names",
     "make_selection",
+    "memory_for",
     "part_of",
     "select",
     "table_notes",

@@ -14,7 +14,13 @@ Models = str | ModelSpec | Iterable[str | ModelSpec]
 
 # default limit of a pick's expected memory beyond the table: the larger of a number of bytes and a
 # number of copies of the table
-MAX_BYTES, TABLE_COPIES = 2.0 * 2**30, 4.0
+_MAX_BYTES, _TABLE_COPIES = 2.0 * 2**30, 4.0
+
+
+def memory_for(shape: tuple[int, int]) -> float:
+    """Return the most memory that a pick for a prepared table may take beside it."""
+    return max(_MAX_BYTES, _TABLE_COPIES * 8 * shape[0] * shape[1])
+
 
 _NOT_IN_SPACE = "not in the space"
 _NOT_SINGLE = "an average, and only single models may be picked"
@@ -46,7 +52,7 @@ class Candidates:
         excluded = _named(picking.exclude, "exclude", known, owner) or set()
         max_bytes = picking.max_bytes
         if isinstance(max_bytes, str):  # "auto"
-            max_bytes = max(MAX_BYTES, TABLE_COPIES * 8 * shape[0] * shape[1])
+            max_bytes = memory_for(shape)
         costs: dict[ModelSpec, Cost] = {}
         passed_over: dict[ModelSpec, str] = {}
         too_costly: dict[ModelSpec, Cost] = {}

@@ -33,6 +33,7 @@ import pandas as pd
 from sqlalchemy import Connection, Table, select
 
 from metaod._files import replace_file
+from metaod.artifacts import check_signature, signature
 from metaod.errors import BadFile, BadParameter, UserError
 from metaod.history import MEASURES, Evaluation
 from metaod.learners import OnStep
@@ -84,6 +85,7 @@ def export_parquet(
     *,
     decimals: int | None = 4,
     evaluations: bool = False,
+    sign: str | PathLike[str] | None = None,
 ) -> Path:
     """Write a store's content as Parquet files, with a manifest; return the folder.
 
@@ -100,6 +102,8 @@ def export_parquet(
         significant digits; None for no rounding. Evaluations and meta-features are never rounded.
     evaluations : bool, default=False
         Whether to write every trial too; without them cells are imported without their trials.
+    sign : path-like, optional
+        The file of a key, with which the manifest is signed.
     """
     if decimals is not None and not 1 <= decimals <= 15:
         raise BadParameter("export_parquet", "decimals", "in [1, 15] or None", decimals)
@@ -111,7 +115,7 @@ def export_parquet(
             file: _write_table(folder / file, _to_arrow(file, frame))
             for file, frame in _frames(store, decimals, evaluations).items()
         }
-        _write_manifest(folder, entries, decimals)
+        _write_manifest(folder, entries, decimals, sign)
         for file in earlier.keys() - entries.keys():
             (folder / file).unlink(missing_ok=True)
     except OSError as error:
@@ -183,11 +187,23 @@ def _write_table(path: Path, table: "pa.Table") -> dict[str, Any]:
     return {"rows": table.num_rows, "sha256": _sha256(path)}
 
 
-def _write_manifest(folder: Path, files: Mapping[str, Any], decimals: int | None) -> None:
+def _write_manifest(
+    folder: Path,
+    files: Mapping[str, Any],
+    decimals: int | None,
+    sign: str | PathLike[str] | None,
+) -> None:
     header = {"format": _FORMAT, "version": _FORMAT_VERSION, "decimals": decimals}
     manifest = {**header, "files": dict(sorted(files.items()))}
+    if sign is not None:
+        manifest["signature"] = signature(_signed_part(manifest), sign).hex()
     text = json.dumps(manifest, indent=2) + "\n"
     replace_file(folder / _MANIFEST, lambda stream: stream.write(text.encode()))
+
+
+def _signed_part(manifest: Mapping[str, Any]) -> bytes:
+    unsigned = {name: item for name, item in manifest.items() if name != "signature"}
+    return json.dumps(unsigned, sort_keys=True).encode()
 
 
 def _sha256(path: Path) -> str:
@@ -382,6 +398,7 @@ def _read_manifest(folder: Path) -> dict[str, dict[str, Any]]:
         if manifest["format"] != _FORMAT:
             raise ValueError(manifest["format"])
         version, files = int(manifest["version"]), dict(manifest["files"])
+        signed = bytes.fromhex(manifest["signature"]) if "signature" in manifest else None
         entries = {
             str(file): {"rows": int(item["rows"]), "sha256": str(item["sha256"])}
             for file, item in files.items()
@@ -392,6 +409,7 @@ def _read_manifest(folder: Path) -> dict[str, dict[str, Any]]:
         what = f"has format version {version}; this package reads version {_FORMAT_VERSION}"
         remedy = "upgrade metaod" if version > _FORMAT_VERSION else "export it again"
         raise BadFile(path, what, remedy=remedy)
+    check_signature(path, _signed_part(manifest), signed)
     for file in entries:
         if file not in _TABLES and _METAFEATURE_FILE.fullmatch(file) is None:
             raise BadFile(path, f"lists {file!r}, which is no file of an export", remedy=_AGAIN)
