@@ -446,3 +446,34 @@ def test_options_that_are_refused(places, start, options, says):
     assert done.stdout == ""
     [line] = done.stderr.splitlines()
     assert says in line
+
+
+def test_names_that_no_file_has_get_an_answer(start):
+    """Raw messages, because a client's library would refuse to send them."""
+    first = {"protocolVersion": "2025-03-26", "capabilities": {}}
+    client = {"name": "test", "version": "1"}
+    messages = [
+        {"id": 1, "method": "initialize", "params": {**first, "clientInfo": client}},
+        {"method": "notifications/initialized"},
+        *(
+            {"id": 2 + place, "method": "tools/call",
+             "params": {"name": "inspect_table", "arguments": {"path": path}}}
+            for place, path in enumerate(("a\ud800.csv", "x" * 300, "\udcff" * 300))
+        ),
+    ]  # fmt: skip
+    options = start()
+    with subprocess.Popen(
+        [options.command, *options.args], cwd=options.cwd, env=options.env,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    ) as server:  # fmt: skip
+        answers = {}
+        for message in messages:
+            server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+            server.stdin.flush()
+            if "id" in message:
+                answer = json.loads(server.stdout.readline())
+                answers[answer["id"]] = answer["result"]
+        server.stdin.close()
+    codes = [answers[number]["structuredContent"]["code"] for number in (2, 3, 4)]
+    assert codes == ["no-file", "not-a-path", "not-a-path"]
+    assert all(str(options.cwd) not in str(answers[number]) for number in (3, 4))

@@ -11,7 +11,7 @@ from metaod.errors import BadFile
 from metaod.tables import READ_ENDINGS
 
 _MOST_SCANNED = 10_000  # entries of folders, so that a listing ends
-_LONGEST_PATH = 4096
+_LONGEST_PATH, _LONGEST_NAME = 4096, 255  # bytes
 _LIST = "list_files names the files"
 _REFUSALS = {  # what is wrong, and the remedy, by code
     "not-a-path": ("is not a path", _LIST),
@@ -117,6 +117,8 @@ class Access:
         ending = Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix
         if ending.lower() not in READ_ENDINGS or path.name.startswith("."):
             return False
+        if not _is_text(str(path)):  # no client could name it
+            return False
         return path.is_file() and self._is_allowed(path.resolve())
 
     def _inside(self, name: str) -> Path:
@@ -169,9 +171,17 @@ def _checked(name: str) -> Path:
     if not name.strip() or "\0" in name or len(name) > _LONGEST_PATH:
         raise _refused(repr(name[:40]), "not-a-path")
     path = Path(name)
+    if any(len(part.encode("utf-8", "replace")) > _LONGEST_NAME for part in path.parts):
+        raise _refused(repr(clipped(name, 40)), "not-a-path")
     if ".." in path.parts or ".." in name.replace("\\", "/").split("/"):
         raise _refused(name, "parent-folder")
     return path
+
+
+def _is_text(name: str) -> bool:
+    with suppress(UnicodeEncodeError):
+        return bool(name.encode())
+    return False
 
 
 def _resolved(path: Path) -> Path | None:

@@ -1,9 +1,11 @@
 """The server: tools over the protocol MCP, with progress, cancellation and errors of one line."""
 
+import io
 import json
 import os
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from threading import Event, Lock
@@ -288,6 +290,21 @@ class _Reports:
         anyio.from_thread.run(self._ctx.session.report_progress, self._last, 1.0, text)
 
 
+class _Lines(anyio.AsyncFile[str]):
+    """Standard input; the protocol's library gives no answer to a lone surrogate, which becomes ?.
+
+    JSON can hold one, and text cannot.
+    """
+
+    async def readline(self) -> str:
+        line: str = await super().readline()
+        with suppress(ValueError):  # which the library reports
+            if "\\ud" in line.lower():
+                text = json.dumps(json.loads(line), ensure_ascii=False) + "\n"
+                return text.encode("utf-8", "replace").decode()
+        return line
+
+
 def make_server(access: Access, *, max_seconds: float) -> Server[Any]:
     """Make a server of the tools.
 
@@ -320,7 +337,8 @@ def serve(access: Access, *, max_seconds: float) -> None:
     server = make_server(access, max_seconds=max_seconds)
 
     async def run() -> None:
-        async with stdio_server() as (read, write):
+        lines = io.TextIOWrapper(sys.stdin.buffer, "utf-8", errors="replace")
+        async with stdio_server(_Lines(lines)) as (read, write):
             await server.run(read, write, server.create_initialization_options())
 
     anyio.run(run)
