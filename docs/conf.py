@@ -48,6 +48,7 @@ CONTENTS = {
         "docs/guides/review",
         "docs/page",
         "docs/guides/new-rows",
+        "docs/guides/pipeline",
         "docs/guides/compare",
         "docs/guides/models",
         "docs/guides/learner",

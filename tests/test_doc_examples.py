@@ -1,6 +1,7 @@
 """The Python examples of README and pages run, each page from its first block to its last."""
 
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -69,5 +70,7 @@ def names(fitted, tmp_path, monkeypatch):
 def test_examples_run(page, names):
     for block in PAGES[page]:
         if "load_dataset(" in block:  # needs a download
+            continue
+        if "great_expectations" in block and find_spec("great_expectations") is None:
             continue
         exec(compile(block, page, "exec"), names)

@@ -88,6 +88,14 @@ def test_a_file_and_a_pick_are_needed(run, folder):
     )
 
 
+def test_several_files_fail_if_one_does(check, folder, tmp_path):
+    out = check("clean.csv", folder / "wrong.csv", "-q", "--junit", tmp_path / "j", code=FINDINGS)
+    assert [line.split(":")[0] for line in out.splitlines()] == ["clean", "findings"]
+    assert len(ET.parse(tmp_path / "j").getroot()) == 2
+    documents = json.loads(check("wrong.csv", folder / "clean.csv", "--json", code=FINDINGS))
+    assert [own["passed"] for own in documents] == [False, True]
+
+
 @pytest.mark.parametrize(
     ("name", "code", "failed", "skipped"),
     [("clean.csv", 0, set(), set()), ("wrong.csv", FINDINGS, {"rows"}, set()),

@@ -1,5 +1,6 @@
 """``metaod check``: later rows against a saved pick, with an exit code for pipelines."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ import typer
 
 from metaod.cli.detect import load_pick
 from metaod.cli.detection import packed, reasons_of
-from metaod.cli.options import File, with_options
+from metaod.cli.options import Files, check_files, with_options
 from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import console, grid, print_json, print_notes, size_of, visible
 from metaod.errors import UserError, counted
@@ -45,7 +46,7 @@ class Asked(Options):
 
 
 @with_options
-def check(file: File = None, *, asked: Asked, checking: Checking, reading: Reading) -> None:
+def check(files: Files = None, *, asked: Asked, checking: Checking, reading: Reading) -> None:
     """Check later rows against a table: unusual rows, wrong cells, drift, changed columns.
 
     The pick of the first table ('metaod detect first.csv --save pick.mod') holds
@@ -54,7 +55,7 @@ def check(file: File = None, *, asked: Asked, checking: Checking, reading: Readi
     first table at most the promised share is flagged (--false-alarms). The check
     fails if more rows are flagged than chance explains, or more than
     --max-findings; if a column drifts; or if one is missing or has another type.
-    The last line sums it up. The file is read whole, not in chunks.
+    The last line of each file sums it up. Files are read whole, not in chunks.
 
     Exit codes: 0 clean; 3 findings; 2 an error that you can correct; 1 a defect
     in metaod; 130 interrupted.
@@ -62,27 +63,33 @@ def check(file: File = None, *, asked: Asked, checking: Checking, reading: Readi
     from metaod._files import writable_path
     from metaod.detection import check as check_rows
 
-    if file is None:
+    if not files:
         raise UserError("no FILE was given", where=_COMMAND, remedy="name one")
+    check_files(_COMMAND, files)
     if asked.against is None:
         remedy = "save one with 'metaod detect FIRST --save pick.mod', and add --against pick.mod"
         raise UserError("no pick was given", where=_COMMAND, remedy=remedy)
     junit = None if asked.junit is None else writable_path(asked.junit)
     pick = load_pick(asked.against, asked.n_jobs)
-    with ProgressLine("checking the rows") as line:
-        options = {**checking.given(), "reading": reading.given(), "progress": line.show}
-        found = check_rows(file, pick, **options)
-    if junit is not None:
-        _write_junit(found, junit)
-    if asked.json:
-        with ProgressLine() as line:
-            print_json({"against": asked.against, **found.to_dict(progress=line.show)})
-    else:
-        out = console()
+    out, every, documents = console(), [], []
+    for file in files:
+        with ProgressLine("checking the rows") as line:
+            options = {**checking.given(), "reading": reading.given(), "progress": line.show}
+            found = check_rows(file, pick, **options)
+        every.append(found)
+        if asked.json:
+            with ProgressLine() as line:
+                own = found.to_dict(progress=line.show)
+            documents.append({"against": asked.against, **own})
+            continue
         if not asked.quiet:
             _print(out, found, asked.against, asked.top)
         out.print(visible(found.summary), soft_wrap=True, style="green" if found.passed else "red")
-    if not found.passed:
+    if asked.json:
+        print_json(documents if len(files) > 1 else documents[0])
+    if junit is not None:
+        _write_junit(every, junit)
+    if not all(found.passed for found in every):
         raise typer.Exit(_FINDINGS)
 
 
@@ -123,31 +130,33 @@ def _reasons(found: "Check", most: int) -> list[list[str]]:
     ]
 
 
-def _write_junit(found: "Check", path: Path) -> None:
-    """Write a case for the rows, for drift, and for the columns."""
+def _write_junit(every: "Sequence[Check]", path: Path) -> None:
+    """Write a suite for each file, with a case for its rows, for drift, and for the columns."""
     from metaod._files import replace_file
 
-    rows: list[str] = []
-    if found.has_excess:
-        own = zip(found.rows[:_MOST_ROWS].tolist(), _reasons(found, _MOST_ROWS), strict=True)
-        rows = [f"row {place + 1}: {'; '.join(texts)}" for place, texts in own]
-    cases: dict[str, list[str]] = {
-        "columns": [own.sentence() for own in found.schema if own.is_finding],
-        "drift": [own.sentence() for own in found.drift],
-        "rows": rows,
-    }
-    n_failures = sum(map(bool, cases.values()))
-    count: Any = {"tests": str(len(cases)), "failures": str(n_failures)}
-    suites = ET.Element("testsuites", count)
-    suite = ET.SubElement(suites, "testsuite", name=f"{_COMMAND} {found.table.source}", **count)
-    for name, texts in cases.items():
-        case = ET.SubElement(suite, "testcase", classname=_COMMAND.replace(" ", "."), name=name)
-        if texts:
-            message = visible(found.summary if name == "rows" else texts[0])
-            failure = ET.SubElement(case, "failure", message=message)
-            failure.text = "\n".join(map(visible, texts))
-        elif name == "rows" and found.found is None:
-            ET.SubElement(case, "skipped", message="a column is missing")
+    suites = ET.Element("testsuites")
+    for found in every:
+        cases = {
+            "columns": [own.sentence() for own in found.schema if own.is_finding],
+            "drift": [own.sentence() for own in found.drift],
+            "rows": _row_lines(found) if found.has_excess else [],
+        }
+        count: Any = {"tests": str(len(cases)), "failures": str(sum(map(bool, cases.values())))}
+        name = visible(f"{_COMMAND} {found.table.source}")
+        suite = ET.SubElement(suites, "testsuite", name=name, **count)
+        for kind, texts in cases.items():
+            case = ET.SubElement(suite, "testcase", classname="metaod.check", name=kind)
+            if texts:
+                message = visible(found.summary if kind == "rows" else texts[0])
+                failure = ET.SubElement(case, "failure", message=message)
+                failure.text = "\n".join(map(visible, texts))
+            elif kind == "rows" and found.found is None:
+                ET.SubElement(case, "skipped", message="a column is missing")
     ET.indent(suites)
-    written: Any = ET.tostring(suites, encoding="utf-8", xml_declaration=True)
+    written = ET.tostring(suites, encoding="utf-8", xml_declaration=True)
     replace_file(path, lambda stream: stream.write(written + b"\n"))
+
+
+def _row_lines(found: "Check") -> list[str]:
+    shown = zip(found.rows[:_MOST_ROWS].tolist(), _reasons(found, _MOST_ROWS), strict=True)
+    return [f"row {place + 1}: {'; '.join(texts)}" for place, texts in shown]

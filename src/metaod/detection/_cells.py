@@ -54,8 +54,23 @@ class CellCheck:
         self.table = self.checked(table)
         finder = WrongCellFinder(random_state=seed, n_jobs=n_jobs)
         self._finder = finder.fit(self.table, self._given(table))
-        self.found = self._finder.found_
-        self.scores, self.flags = known or (self.found.row_scores, self.found.flags())
+        if known is not None:
+            self.scores, self.flags = known
+
+    @cached_property
+    def found(self) -> WrongCells:
+        """The wrong cells of the fitted table."""
+        return self._finder.found_
+
+    @cached_property
+    def scores(self) -> Scores:
+        """The score of each row."""
+        return self.found.row_scores
+
+    @cached_property
+    def flags(self) -> npt.NDArray[np.bool_]:
+        """Whether each row has a finding."""
+        return self.found.flags()
 
     def find(self, table: Table, *, is_later: bool = True) -> WrongCells:
         """Return the wrong cells of rows.

@@ -1,7 +1,7 @@
 """Find the wrong cells of a table: evidence for every cell, a learned score, and findings."""
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -61,15 +61,13 @@ class WrongCellFinder:
 
     Attributes
     ----------
-    found_ : WrongCells
-        What is probably wrong in the fitted table.
     reference_ : Table
         The rows that later ones are compared with.
     """
 
-    found_: WrongCells
     reference_: Table
     _given: Given | None
+    _fitted: tuple[Table, Sequence[Column], Codes, Given | None]
 
     def __init__(
         self, random_state: int = 0, scorer: Scorer | None = None, n_jobs: int | None = None
@@ -79,15 +77,23 @@ class WrongCellFinder:
         self.n_jobs = n_jobs
 
     def fit(self, table: Table, given: Given | None = None) -> Self:
-        """Learn what is usual, and find the wrong cells of the table, given its rows' context."""
+        """Learn what is usual in the table, given its rows' context."""
         columns = columns_of(table, given)
         order = canonical_order(columns) if columns else np.arange(0)
-        reference = np.arange(min(len(order), REFERENCE_ROWS))
-        found = self._find(table, columns, order, reference, given)
-        self.found_ = with_stuck(found, table, given)
         kept = np.sort(order[:KEPT_ROWS])
         self.reference_, self._given = table.take(kept), given and given.take(kept)
+        self._fitted = table, columns, order, given
+        self.__dict__.pop("found_", None)
         return self
+
+    @cached_property
+    def found_(self) -> WrongCells:
+        """What is probably wrong in the fitted table; looked for when it is first asked for."""
+        table, columns, order, given = self._fitted
+        reference = np.arange(min(len(order), REFERENCE_ROWS))
+        found = with_stuck(self._find(table, columns, order, reference, given), table, given)
+        del self._fitted
+        return found
 
     def find(self, table: Table, given: Given | None = None) -> WrongCells:
         """Find the wrong cells of later rows, beside the rows of the fitted table."""
