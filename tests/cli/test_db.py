@@ -2,10 +2,12 @@
 
 import json
 import os
+import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
-from contextlib import redirect_stdout
+from contextlib import closing, redirect_stdout
 from io import StringIO
 
 import numpy as np
@@ -77,6 +79,21 @@ def test_verify(run, data, store):
     out = run("db", "verify", "--store", store, "--data", data, "--sample", "20")
     assert "20 cells" in out
     assert "all agree" in out
+
+
+def test_a_changed_store_is_named_and_not_exported(run, tmp_path, store):
+    changed = tmp_path / "changed.db"
+    shutil.copy(store, changed)
+    with closing(sqlite3.connect(changed)) as connection, connection:
+        connection.execute("UPDATE cells SET ap = ap / 2 WHERE state = 'ok' AND dataset = 1")
+    assert "warning: the store is inconsistent in 65 places" in run(
+        "db", "info", "--store", changed
+    )
+    facts = json.loads(run("db", "info", "--store", changed, "--json"))
+    assert len(facts["inconsistencies"]) == 65
+    refused = run("db", "export", tmp_path / "out", "--store", changed, code=2)
+    assert "is inconsistent in 65 places" in refused
+    assert not (tmp_path / "out").exists()
 
 
 def test_init_and_add(run, tmp_path, data):

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,6 +18,9 @@ from metaod.cli.options import with_options
 from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import Json, console, grid, print_facts, print_json, size_of, visible
 from metaod.errors import BadParameter, UserError, counted
+
+if TYPE_CHECKING:
+    from metaod.store import Store
 
 app = typer.Typer(
     help="Create, show, export, import, merge and verify stores of evaluations.",
@@ -60,10 +63,15 @@ def info(*, store: StoreOption, json: Json = False) -> None:
 
     with ProgressLine("counting"), Store(store, read_only=True) as opened:
         facts = opened.summary()
+        facts["inconsistencies"] = opened.inconsistencies()
     if json:
         print_json(facts)
     else:
         _print_facts(facts)
+        if facts["inconsistencies"]:
+            console().print(
+                f"warning: the store {_inconsistent(facts['inconsistencies'])}", soft_wrap=True
+            )
 
 
 @app.command()
@@ -171,6 +179,7 @@ def export_(
     from metaod.store import Store, export_parquet
 
     with ProgressLine("exporting"), Store(store, read_only=True) as opened:
+        _refuse_inconsistent(opened)
         written = export_parquet(
             opened, folder, decimals=decimals, evaluations=evaluations, sign=sign
         )
@@ -230,11 +239,7 @@ def verify(
 
     entries, budget = list_folders(data, label), limits.budget()
     with ProgressLine("checking the store") as line, Store(store, read_only=True) as opened:
-        problems = opened.inconsistencies()
-        if problems:
-            what = f"is inconsistent in {counted(len(problems), 'place')}, the first: {problems[0]}"
-            remedy = "restore an older copy, or build it again"
-            raise UserError(what, where=str(opened), remedy=remedy)
+        _refuse_inconsistent(opened)
         found = recompute(
             opened, entries, sample=sample, seed=seed, budget=budget, progress=line.count
         )
@@ -247,6 +252,17 @@ def verify(
         remedy = "build them again, or ask who made the store"
         raise UserError(what, where=str(opened), remedy=remedy)
     console().print(f"{checked}, all agree")
+
+
+def _refuse_inconsistent(opened: "Store") -> None:
+    problems = opened.inconsistencies()
+    if problems:
+        remedy = "restore an older copy, or build it again"
+        raise UserError(_inconsistent(problems), where=str(opened), remedy=remedy)
+
+
+def _inconsistent(problems: list[str]) -> str:
+    return f"is inconsistent in {counted(len(problems), 'place')}, the first: {problems[0]}"
 
 
 def _find_dataset(records: list[Any], name: str, store: str) -> Any:
