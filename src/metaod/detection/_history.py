@@ -20,8 +20,6 @@ class PickVersion:
     ----------
     source : str
         The name of the file, or the type of the object; empty if it is not known.
-    when : str
-        When, as the user gave it.
     n_rows : int
         Rows of the source.
     checksum : str
@@ -32,6 +30,8 @@ class PickVersion:
         Of these, the rows that it flags for their scores.
     threshold : float
         Its threshold.
+    when : str
+        When, as the user gave it.
     kept : float or None
         Of these, the share of the rows flagged before that still are; None if there are none.
     drifted : tuple of str
@@ -39,25 +39,23 @@ class PickVersion:
     """
 
     source: str
-    when: str
     n_rows: int
     checksum: str
     n_learned: int
     n_flagged: int
     threshold: float
+    when: str = ""
     kept: float | None = None
     drifted: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, model: Any, table: Table | None, n_rows: int) -> "PickVersion":
+    def of(cls, model: Any, table: Table | None, n_rows: int, **changes: Any) -> "PickVersion":
         """Describe a fitted estimator and the rows that it learned last; None if not known."""
         fitted = model.fitted_
-        source, checksum = "", ""
-        if table is not None:
-            source = Path(table.source).name[:_LONGEST]
-            checksum = hashlib.sha256(row_keys(table).tobytes()).hexdigest()[:16]
+        source = "" if table is None else Path(table.source).name[:_LONGEST]
+        checksum = "" if table is None else checksum_of(table)
         sizes = len(fitted.X), int(fitted.labels.sum())
-        return cls(source, "", n_rows, checksum, *sizes, fitted.threshold)
+        return cls(source, n_rows, checksum, *sizes, fitted.threshold, **changes)
 
     def changes(self, before: "PickVersion") -> str:
         """Say what has changed since the version before."""
@@ -70,3 +68,8 @@ class PickVersion:
     def to_dict(self) -> dict[str, Any]:
         """Convert to plain data."""
         return {**asdict(self), "drifted": list(self.drifted)}
+
+
+def checksum_of(table: Table) -> str:
+    """Return a checksum of the values of typed rows, in their order."""
+    return hashlib.sha256(row_keys(table).tobytes()).hexdigest()[:16]

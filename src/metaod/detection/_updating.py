@@ -1,5 +1,6 @@
 """Update a pick: fit it again to a fair sample of the rows that it knows and of new ones."""
 
+from copy import copy
 from dataclasses import replace
 from os import PathLike
 from typing import Any
@@ -11,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from metaod.detection._cells import CellCheck
 from metaod.detection._estimator import MetaOD
 from metaod.detection._fitted import Fitted, fit_models
-from metaod.detection._history import PickVersion
+from metaod.detection._history import PickVersion, checksum_of
 from metaod.detection._loading import load
 from metaod.detection._sampling import for_sample
 from metaod.detection._threshold import automatic_share, check_contamination, threshold_of
@@ -19,9 +20,7 @@ from metaod.errors import UserError
 from metaod.models import ALL_ROWS_UP_TO, ModelSpec
 from metaod.review import UsedMarks
 from metaod.selection import OnProgress, Tracker, part_of
-from metaod.tables import Preparation, Roles, Table, is_file, read_table
-
-_Places = npt.NDArray[np.intp]
+from metaod.tables import Preparation, PreparedTable, Roles, Table, is_file, read_table
 
 
 def update(
@@ -63,105 +62,68 @@ def update(
     >>> [version.n_rows for version in model.history_], len(model.decision_scores_)
     ([400, 200], 600)
     """
-    is_saved = not isinstance(pick, MetaOD)
-    model = (
-        load(pick, progress=part_of(progress, 0.0, 0.5)) if not isinstance(pick, MetaOD) else pick
-    )
+    model = pick if isinstance(pick, MetaOD) else load(pick, progress=part_of(progress, 0.0, 0.5))
     check_is_fitted(model)
-    tracker = Tracker(part_of(progress, 0.5, 1.0) if is_saved else progress)
+    tracker = Tracker(progress if model is pick else part_of(progress, 0.5, 1.0))
     if model.cells_ is None:
         what = "the pick keeps no rows of its table, as it was fitted with rows_only"
         raise UserError(what, where="update", remedy="fit it again, without rows_only")
-    if is_file(rows):
-        tracker.stage("read")
+    tracker.stage("read")
     roles = {name: getattr(model, name) for name in Roles.declared()}
-    given = rows
-    if not isinstance(rows, Table):
-        reading = getattr(model, "reading_", {}) if is_file(rows) else {}
-        given = read_table(rows, unused=Roles.of(roles, owner="update").is_unused, **reading)
+    given = _read(model, rows, roles)
     new = model.cells_.checked(given)
-    own = PickVersion.of(model, new, new.n_rows)
     for number, earlier in enumerate(model.history_, 1):
-        if earlier.checksum == own.checksum:
+        if earlier.checksum == checksum_of(new):
             what = f"the pick has learned these rows already, as version {number}"
             raise UserError(what, where=given.source, remedy="give other rows", code="same-rows")
     tracker.stage("prepare")
-    table, is_new = _sampled(model, new)
+    n_known = sum(version.n_rows for version in model.history_)
+    table, n_old = _sampled(model, model.cells_.table, new, n_known)
     preparation = Preparation(**roles)
     prepared = preparation.fit_transform(table)
     tracker.stage("check")
-    seed, share = model.fitted_.seed, check_contamination(model.contamination)
-    cells = CellCheck(table, preparation, seed, n_jobs=model.n_jobs)
-    models = _models(model, len(prepared.X))
-    fitted = fit_models(
-        list(models),
-        prepared.X,
-        fixed=prepared.fixed,
-        weights=list(models.values()),
-        contamination=share,
-        random_state=seed,
-        n_reference=len(prepared.X),
-        tracker=tracker,
-    )
-    if share == "auto":
-        found = automatic_share(fitted.scores, _n_known(model) + new.n_rows)
-        fitted = replace(fitted, threshold=threshold_of(fitted.scores, found))
-    fitted = replace(fitted, n_jobs=model.n_jobs)
-    marks = _marks(model, table.take(np.flatnonzero(~is_new)))
-    if marks:
-        ranker = None if model.fitted_.marked is None else model.fitted_.marked.ranker
-        marked = fitted.markable(ranker)
-        marked.mark(marks)
-        fitted = fitted.learn(marked, share)
+    cells = CellCheck(table, preparation, model.fitted_.seed, n_jobs=model.n_jobs)
+    marks = _marks(model, table.take(np.arange(n_old)))
+    fitted = _fitted(model, prepared, marks, n_known + new.n_rows, tracker)
     tracker.finish("score")
-    updated = _estimator(model, table, preparation, fitted, cells, marks)
-    before = model.preparation_.transform(table).X
+    updated = copy(model)._set_fitted(None, preparation, fitted, cells)  # noqa: SLF001 - one room
+    updated.marks_ = UsedMarks(marks) if marks else None
+    updated._table = table  # noqa: SLF001
+    before = model.fitted_.score(model.preparation_.transform(table).X) > model.threshold_
     drift = model.preparation_.transform(given).record.drift
-    own = replace(
-        own,
+    version = PickVersion.of(
+        updated,
+        new,
+        new.n_rows,
         when=when,
-        n_learned=len(fitted.X),
-        n_flagged=int(fitted.labels.sum()),
-        threshold=fitted.threshold,
-        kept=_kept(model.fitted_.score(before) > model.threshold_, fitted),
-        drifted=tuple(dict.fromkeys(column.column for column in drift)),
+        kept=float(fitted.labels[before].mean()) if before.any() else None,
+        drifted=tuple(dict.fromkeys(own.column for own in drift)),
     )
-    updated._history = (*model.history_, own)  # noqa: SLF001 - one room
+    updated._history = (*model.history_, version)  # noqa: SLF001
     return updated
 
 
-def _models(model: MetaOD, n_rows: int) -> dict[ModelSpec, float]:
-    """Return the models of a pick with their weights; of fewer rows, fewer are neighbours."""
-    known = model.fitted_
-    n_before = len(known.X if known.reference is None else known.reference)
-    found: dict[ModelSpec, float] = {}
-    for name, weight in known.weights.items():
-        spec = ModelSpec.parse(name)
-        own = for_sample(spec, n_rows, n_before) if n_rows < n_before else spec
-        found[own] = found.get(own, 0.0) + weight
-    return found
+def _read(model: MetaOD, rows: Any, roles: dict[str, Any]) -> Table:
+    """Read new rows; a file with the options of the first one."""
+    if isinstance(rows, Table):
+        return rows
+    reading = getattr(model, "reading_", {}) if is_file(rows) else {}
+    return read_table(rows, unused=Roles.of(roles, owner="update").is_unused, **reading)
 
 
-def _n_known(model: MetaOD) -> int:
-    return sum(version.n_rows for version in model.history_)
-
-
-def _sampled(model: MetaOD, new: Table) -> tuple[Table, npt.NDArray[np.bool_]]:
-    """Return known and new rows in their shares, marked ones always, and which are new."""
-    assert model.cells_ is not None  # noqa: S101 - for the type checker; refused before
-    known, n_known = model.cells_.table, _n_known(model)
+def _sampled(model: MetaOD, known: Table, new: Table, n_known: int) -> tuple[Table, int]:
+    """Return known and new rows in their shares, marked ones always, and how many are known."""
     share = min(known.n_rows / n_known, ALL_ROWS_UP_TO / (n_known + new.n_rows), 1.0)
     rng = np.random.default_rng(model.fitted_.seed)
     marked = np.array([*_marks(model, known)], dtype=np.intp)
     old = np.union1d(_drawn(known.n_rows, share * n_known, rng), marked)
-    added = _drawn(new.n_rows, share * new.n_rows, rng)
-    table = known.take(old).joined(new.take(added))
+    table = known.take(old).joined(new.take(_drawn(new.n_rows, share * new.n_rows, rng)))
     names = [column.name for column in model.preparation_.record_.columns]
-    table = replace(table, frame=table.frame.reindex(columns=names), source=new.source)
-    return table, np.arange(table.n_rows) >= len(old)
+    frame = table.frame.reindex(columns=names)  # with those that are ignored, empty
+    return replace(table, frame=frame, source=new.source), len(old)
 
 
-def _drawn(n_rows: int, wanted: float, rng: np.random.Generator) -> _Places:
+def _drawn(n_rows: int, wanted: float, rng: np.random.Generator) -> npt.NDArray[np.intp]:
     chosen = rng.choice(n_rows, min(n_rows, max(1, round(wanted))), replace=False)
     return np.sort(chosen).astype(np.intp)
 
@@ -176,26 +138,38 @@ def _marks(model: MetaOD, known: Table) -> dict[int, bool | None]:
     return {row: answers[place] for row, (place, here) in pairs if here and place in answers}
 
 
-def _kept(flagged: npt.NDArray[np.bool_], fitted: Fitted) -> float | None:
-    """Return the share of the rows that the pick flagged before and still flags."""
-    return float((fitted.labels[flagged] == 1).mean()) if flagged.any() else None
-
-
-def _estimator(
+def _fitted(
     model: MetaOD,
-    table: Table,
-    preparation: Preparation,
-    fitted: Fitted,
-    cells: CellCheck,
+    prepared: PreparedTable,
     marks: dict[int, bool | None],
-) -> MetaOD:
-    """Return an estimator with the parameters of another one."""
-    updated = MetaOD(**model.get_params(deep=False))
-    updated.n_features_in_ = model.n_features_in_
-    if hasattr(model, "feature_names_in_"):
-        updated.feature_names_in_ = model.feature_names_in_
-    updated.reading_ = getattr(model, "reading_", {})
-    updated.marks_ = UsedMarks(marks) if marks else None
-    updated._set_fitted(None, preparation, fitted, cells)  # noqa: SLF001 - one room
-    updated._table = table  # noqa: SLF001
-    return updated
+    n_rows: int,
+    tracker: Tracker,
+) -> Fitted:
+    """Fit the models of a pick again, for a sample of so many rows, and learn the marks."""
+    known, n_learned = model.fitted_, len(prepared.X)
+    n_before = len(known.X if known.reference is None else known.reference)
+    weights: dict[ModelSpec, float] = {}
+    for name, weight in known.weights.items():
+        spec = ModelSpec.parse(name)
+        if n_learned < n_before:  # fewer neighbours, as there are fewer rows
+            spec = for_sample(spec, n_learned, n_before)
+        weights[spec] = weights.get(spec, 0.0) + weight
+    share = check_contamination(model.contamination)
+    fitted = fit_models(
+        list(weights),
+        prepared.X,
+        fixed=prepared.fixed,
+        weights=list(weights.values()),
+        contamination=share,
+        random_state=known.seed,
+        n_reference=n_learned,
+        tracker=tracker,
+    )
+    found = automatic_share(fitted.scores, n_rows) if share == "auto" else share
+    threshold = threshold_of(fitted.scores, found)
+    fitted = replace(fitted, threshold=threshold, n_jobs=model.n_jobs)
+    if not marks:
+        return fitted
+    table = fitted.markable(None if known.marked is None else known.marked.ranker)
+    table.mark(marks)
+    return fitted.learn(table, share)
