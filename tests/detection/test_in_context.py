@@ -109,6 +109,13 @@ def test_files_in_chunks(shops, sensor, tmp_path):
         detect_file(tmp_path / "sensor.parquet", model=model)
 
 
+def test_drift_is_told_in_words(shops):
+    model = MetaOD(by="shop", **FAST).fit(shops)
+    [drift] = model.drift(shops.assign(revenue=3 * shops["revenue"]))
+    assert (drift.column, drift.kind, drift.low) == ("revenue", "range", None)
+    assert "are unusual in their context" in drift.sentence()
+
+
 def test_new_groups_are_named_in_a_note(shops):
     model = MetaOD(by="shop", **FAST).fit(shops)
     later = metaod.read_table(shops.head(20).assign(shop="Web"))

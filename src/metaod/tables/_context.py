@@ -20,7 +20,7 @@ from metaod.tables._columns import Column, FittedColumn, NumberColumn, UnusedCol
 from metaod.tables._objects import Labels
 from metaod.tables._others import Others
 from metaod.tables._past import Past
-from metaod.tables._record import Usual
+from metaod.tables._record import IN_CONTEXT, Usual
 from metaod.tables._roles import Roles
 from metaod.tables._table import Rows
 
@@ -73,6 +73,11 @@ class Given:
     runs: Codes
     stuck: Values
     groups: Codes
+
+    @property
+    def compared(self) -> tuple[Values, Values, Values]:
+        """The numbers, the middles and the spreads."""
+        return self.values, self.middles, self.spreads
 
     @cached_property
     def residuals(self) -> Values:
@@ -180,6 +185,8 @@ class Context:
             raise ValueError("groups that do not fit their middles and spreads")
         if {len(self.sides), len(self.is_log)} != {len(self.names)}:
             raise ValueError("columns that do not fit their scales")
+        if self.others is not None and not set(self.target) <= set(self.names):
+            raise ValueError("a target that is not compared")
 
     @classmethod
     def fit(
@@ -224,8 +231,8 @@ class Context:
             past = Past.fit(codes, _times(rows, over[0]), own, is_date=is_date)
             context = replace(context, past=past)
         if target:
-            given = context.given(rows)
-            others = Others.fit(columns, rows, given.residuals, names, target[0])
+            own = context.distances(*context.given(rows).compared)
+            others = Others.fit(columns, rows, own, names, target[0])
             context = replace(context, others=others)
         return context, context.given(rows)
 
@@ -247,7 +254,7 @@ class Context:
         found = Given(self, values, middles, spreads, runs, stuck, codes)
         if self.others is not None:
             place = self.names.index(self.target[0])
-            middle = self.others.given(rows, found.residuals, self.names)
+            middle = self.others.given(rows, self.distances(*found.compared), self.names)
             middles, spreads = middles.copy(), spreads.copy()
             middles[:, place] += middle * spreads[:, place]
             spreads[:, place] *= self.others.spread
@@ -269,7 +276,7 @@ class Context:
             return column
         own = given.residuals[:, self.names.index(column.name)]
         fill = float(np.median(own[np.isfinite(own)]))
-        record = replace(column.record, fill=fill, action="distances in context")
+        record = replace(column.record, fill=fill, action=IN_CONTEXT)
         return replace(column, record=record, usual=Usual.of_numbers(own), fill=fill)
 
     def side(self, name: str) -> int | None:

@@ -60,6 +60,14 @@ class Season:
     name: str
     profile: Annotated[npt.NDArray[np.float64], Shape(None, "d")]
 
+    def __post_init__(self) -> None:
+        if (
+            self.name not in _N_BINS
+            or not len(self.profile)
+            or len(self.profile) % _N_BINS[self.name]
+        ):
+            raise ValueError(f"a season {self.name!r:.40} that does not fit its profile")
+
     def at(self, groups: Codes, times: Values) -> Values:
         """Return what is usual at times; nothing in groups that were not fitted."""
         bins, n_bins = _bins(self.name, times), _N_BINS[self.name]
@@ -159,6 +167,10 @@ class Past:
     groups: Annotated[npt.NDArray[np.int64], Shape("h")]
     times: Annotated[npt.NDArray[np.float64], Shape("h")]
     rows: Annotated[npt.NDArray[np.float64], Shape("h", "d", missing=True)]
+
+    def __post_init__(self) -> None:
+        if {len(self.memory), len(self.sticky)} != {len(self.middle)}:
+            raise ValueError("columns that do not fit their past")
 
     @classmethod
     def fit(cls, groups: Codes, times: Values, own: Values, *, is_date: bool) -> Self:

@@ -23,6 +23,7 @@ Cause = Literal["", "id", "unrelated", "context"]
 UNUSED_DATES = Message("unused-dates", "dates are not used without {time}", time=Setting("time"))
 
 _TOO_FAR = (pd.errors.OutOfBoundsDatetime, pd.errors.OutOfBoundsTimedelta, OverflowError)
+IN_CONTEXT = "distances in context"  # an action
 _LONGEST_NUMBER = 12  # as in the file: 1,234,567.89 fits
 UNRELATED = "it is unrelated to every other column"  # a reason
 _EVIDENCE = {"gaps": "missing values", "combinations": "unusual combinations"}
@@ -244,6 +245,8 @@ class Drift:
         drift in 'price': 70.0% of the rows are outside 1.5 to 99 (expected: 2.0%)
         """
         what = {"categories": "have a value that is new", "gaps": "have no value"}.get(self.kind)
+        if self.kind == "range" and self.low is None:
+            what = "are unusual in their context"
         ends = [
             number_text(end) if isinstance(end, float) else str(end)
             for end in (self.low, self.high)
@@ -452,7 +455,7 @@ def find_drift(
                 drift = Drift(
                     before.name, kind, count, share, expected_share, is_used=before.is_used
                 )
-                if kind == "range" and expected is not None:
+                if kind == "range" and expected is not None and before.action != IN_CONTEXT:
                     drift = replace(drift, **expected.shown_range(is_date=before.kind == "date"))
                 found.append((chance, drift))
     level = _LEVEL / (2 * len(fitted.columns))  # two comparisons a column
