@@ -32,6 +32,10 @@ def test_a_group_without_a_command_prints_its_help_alone(capsys, arguments):
     assert "error" not in err
 
 
+def test_brackets_in_a_help_text_are_shown(capsys):
+    assert "metaod-next[mcp]" in called(capsys, "mcp", "--help")[1]
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
 def test_a_full_disk_is_a_user_error():
     with Path("/dev/full").open("w") as full:

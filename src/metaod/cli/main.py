@@ -1,6 +1,7 @@
 """The command ``metaod``. Its modules import nothing heavy before a command runs."""
 
 import errno
+import inspect
 import os
 import signal
 import sys
@@ -70,7 +71,8 @@ def make_app(words: Sequence[str] = ()) -> typer.Typer:
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=name, rich_help_panel=panel)
         else:
-            app.command(rich_help_panel=panel)(command)
+            text = (inspect.getdoc(command) or "").replace("[", r"\[")  # [mcp] is no markup
+            app.command(help=text, rich_help_panel=panel)(command)
     _add_examples(app)
     return app
 
