@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metaod.detection import MetaOD, load
+from metaod.detection import MetaOD, detect, load
+from metaod.tables import read_table
 
 N = 600
 
@@ -80,3 +81,16 @@ def test_a_column_of_gaps_beside_numbers_changes_nothing():
     expected = MetaOD(pick="committee").fit(frame).decision_scores_
     found = MetaOD(pick="committee").fit(frame.assign(empty=None)).decision_scores_
     np.testing.assert_array_equal(found, expected)
+
+
+def test_the_cells_of_columns_that_the_scores_do_not_use_are_checked():
+    rng = np.random.default_rng(5)
+    towns = rng.choice(["Hamburg", "Dresden", "Leipzig"], 300).astype(object)
+    towns[77] = "Leipizg"
+    frame = pd.DataFrame(rng.normal(size=(300, 3)), columns=list("abc")).assign(town=towns)
+    found = detect(read_table(frame))
+    [record] = [own for own in found.record.columns if own.name == "town"]
+    assert (record.is_used, record.cause) == (False, "unrelated")
+    [wrong] = found.findings_of(77)
+    assert (wrong.column, wrong.kind, wrong.suggestion) == ("town", "spelling", "Leipzig")
+    assert found.flags[77]
