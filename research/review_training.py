@@ -17,8 +17,10 @@ _SAMPLED = (1, 2, 3, 4, 5, 7, 10, 14, 20, 28, 40, 60, 80)
 _ASKED_ONE_BY_ONE = 12  # later, every fourth answer changes the ranking
 _NOISY, _NOISE = 0.15, 0.1  # share of reviews with wrong answers, and share of wrong answers
 # rows of a sample: those with the highest scores all, of the others some, with weights
-_TOP, _TOP_OF_PICK, _MORE_OUTLIERS, _MORE_OTHERS = 70, 40, 50, 70
+_TOP, _TOP_OF_PICK, _TOP_OF_ERRORS, _MORE_OUTLIERS, _MORE_OTHERS = 70, 40, 30, 50, 70
 _FEW_MARKS = 10
+_ASKS_FOR_ERRORS = 0.5  # of the reviews
+_ON_ERRORS = Ranker.features.index("process on errors")
 _N_FOLDS = 5
 
 
@@ -34,14 +36,16 @@ class Sample:
 def samples(table: ReviewTable, generator: np.random.Generator) -> Iterator[Sample]:
     """Yield samples of a review of a table, and one of marks that nobody asked for.
 
-    The process on leaves asks. A part of the reviews has wrong answers. The marks that nobody asked
-    for are outliers only, random rows, or a few of both kinds.
+    The process on leaves asks, in half of the reviews together with that on errors. A part of the
+    reviews has wrong answers. The marks that nobody asked for are outliers only, random rows, or a
+    few of both kinds.
     """
     ranker = untrained_ranker()
     noise = _NOISE if generator.random() < _NOISY else 0.0
     marked = table.marked(ranker)
     open_rows = table.askable.copy()
-    scores = marked.scores
+    asks_for_errors = generator.random() < _ASKS_FOR_ERRORS
+    scores = table.errors[:, 0] if asks_for_errors else marked.scores
     for n_answers in range(1, _SAMPLED[-1] + 1):
         if not open_rows.any():
             break
@@ -49,9 +53,11 @@ def samples(table: ReviewTable, generator: np.random.Generator) -> Iterator[Samp
         open_rows[row] = False
         marked.mark({row: bool(table.y[row] == 1) ^ (noise > 0 and generator.random() < noise)})
         if n_answers <= _ASKED_ONE_BY_ONE or n_answers % 4 == 0 or n_answers in _SAMPLED:
-            scores = by_process(marked)
+            by_leaves = scores = by_process(marked)
+            if asks_for_errors:
+                scores = by_leaves + marked.features[:, _ON_ERRORS]
         if n_answers in _SAMPLED:
-            yield from _sample(table, marked, scores, generator)
+            yield from _sample(table, marked, by_leaves, generator)
     marked = table.marked(ranker)
     marked.mark(_unasked(table, generator))
     yield from _sample(table, marked, by_process(marked), generator)
@@ -84,9 +90,10 @@ def _sample(
     if not table.y[rest].any():
         return
     is_top = np.zeros(len(table.y), dtype=np.bool_)
-    pick = table.members.mean(axis=1)
-    is_top[rest[np.argsort(-scores[rest], kind="stable")[:_TOP]]] = True
-    is_top[rest[np.argsort(-pick[rest], kind="stable")[:_TOP_OF_PICK]]] = True
+    for own, most in (
+        (scores, _TOP), (table.scores, _TOP_OF_PICK), (table.errors[:, 0], _TOP_OF_ERRORS)
+    ):  # fmt: skip
+        is_top[rest[np.argsort(-own[rest], kind="stable")[:most]]] = True
     rows, counts = [np.flatnonzero(is_top)], [np.ones(int(is_top.sum()))]
     for label, most in ((1, _MORE_OUTLIERS), (0, _MORE_OTHERS)):
         more = rest[~is_top[rest] & (table.y[rest] == label)]
@@ -128,8 +135,8 @@ def _weights(sample: Sample) -> Scores:
     return weights
 
 
-def fit_left(states: Matrix, log_shares: Scores, groups: npt.NDArray[Any]) -> FlatForest:
-    """Fit low, middle and high quantiles of the share of outliers among the unmarked rows.
+def fit_left(states: Matrix, log_numbers: Scores, groups: npt.NDArray[Any]) -> FlatForest:
+    """Fit low, middle and high quantiles of the number of outliers among the unmarked rows.
 
     The interval is widened until it covers the wanted part of the states of groups that were left
     out of the fit (conformal quantile regression).
@@ -139,15 +146,15 @@ def fit_left(states: Matrix, log_shares: Scores, groups: npt.NDArray[Any]) -> Fl
     for fold in range(_N_FOLDS):
         out = folds == fold
         low, _, high = (
-            model.predict(states[out]) for model in _quantiles(states, log_shares, ~out)
+            model.predict(states[out]) for model in _quantiles(states, log_numbers, ~out)
         )
-        misses[out] = np.maximum(low - log_shares[out], log_shares[out] - high)
-    forest = flat_boosting(*_quantiles(states, log_shares, np.ones(len(states), bool)))
+        misses[out] = np.maximum(low - log_numbers[out], log_numbers[out] - high)
+    forest = flat_boosting(*_quantiles(states, log_numbers, np.ones(len(states), bool)))
     wider = float(np.quantile(misses, Ranker.coverage))
     return replace(forest, values=forest.values + np.array([-wider, 0.0, wider]))
 
 
-def _quantiles(states: Matrix, log_shares: Scores, chosen: npt.NDArray[np.bool_]) -> list[Any]:
+def _quantiles(states: Matrix, log_numbers: Scores, chosen: npt.NDArray[np.bool_]) -> list[Any]:
     from sklearn.ensemble import HistGradientBoostingRegressor  # noqa: PLC0415 - slow to import
 
     return [
@@ -157,30 +164,31 @@ def _quantiles(states: Matrix, log_shares: Scores, chosen: npt.NDArray[np.bool_]
             max_iter=60,
             learning_rate=0.1,
             max_leaf_nodes=8,
-            min_samples_leaf=100,
+            min_samples_leaf=30,
             early_stopping=False,
             random_state=0,
-        ).fit(states[chosen].astype(np.float32), log_shares[chosen])
+        ).fit(states[chosen].astype(np.float32), log_numbers[chosen])
         for level in ((1 - Ranker.coverage) / 2, 0.5, (1 + Ranker.coverage) / 2)
     ]
 
 
-def left_states(table: ReviewTable, ranker: Ranker) -> tuple[Matrix, Scores]:
-    """Review a table; return the states and the logarithms of the shares of outliers left."""
+def left_states(
+    table: ReviewTable, ranker: Ranker, most: int = _SAMPLED[-1]
+) -> tuple[Matrix, Scores]:
+    """Review a table; return the states and the logarithms of the numbers of outliers left."""
     marked = table.marked(ranker)
     open_rows = table.askable.copy()
-    states, log_shares = [], []
-    for n_answers in range(_SAMPLED[-1] + 1):
+    states, log_numbers = [], []
+    for n_answers in range(most + 1):
         if n_answers == 0 or n_answers in _SAMPLED:
-            rest = marked.is_unmarked
             states.append(marked.state[0])
-            log_shares.append(np.log((table.y[rest].sum() + 0.5) / rest.sum()))
+            log_numbers.append(np.log(table.y[marked.is_unmarked].sum() + 0.5))
         if not open_rows.any():
             break
         row = int(np.where(open_rows, marked.questions, -np.inf).argmax())
         open_rows[row] = False
         marked.mark({row: bool(table.y[row] == 1)})
-    return np.array(states), np.array(log_shares)
+    return np.array(states), np.array(log_numbers)
 
 
 def untrained_ranker() -> Ranker:

@@ -1,28 +1,33 @@
 """Reviews of labelled tables, in which the labels play the reviewer."""
 
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
+from metaod.detection._cells import CellCheck
+from metaod.detection._fitted import fit_models
 from metaod.errors import UserError
 from metaod.history import FolderEntry
-from metaod.models import COMMITTEE, Matrix, ModelSpec, Scores, ScoreScale, score_models
+from metaod.models import Matrix, ModelSpec, Scores, member_ids, score_models
 from metaod.review import MarkedTable, Ranker, RowSpace
-from metaod.tables import prepare
+from metaod.tables import Preparation, Table
 from research.injection import KINDS, Injection
 from research.statistics import average_precision
+from research.wrong_cells.planting import plant_any
+from research.wrong_cells.tables import as_read
 
 MOST_ROWS = 3000
 """Rows of a table that are drawn for a review."""
 
-MOST_INJECTED = 1500
-"""Rows of a table with injected outliers, before they are added."""
+MOST_MADE = 1500
+"""Rows of a table with injected outliers, before they are added, or with planted errors."""
 
 FOREST = ModelSpec("IForest", {"n_estimators": 100, "max_features": 1.0})
 """PyOD's default isolation forest, which reviews and picks are compared with."""
@@ -44,30 +49,43 @@ def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class ReviewTable:
-    """A prepared table with labels, the committee's scores, and the rows that may be asked about.
+    """A prepared table with labels, the pick's scores, and the rows that may be asked about.
 
     Half of the rows may be asked about; rankings are measured on the other half.
     """
 
     name: str
     origin: str
+    pick: str
     X: Matrix
     y: Labels
     askable: Mask
-    members: Matrix  # standardised scores of the committee's models
+    members: Matrix  # scores of the pick's models
+    scores: Scores  # of the pick
     forest: Scores  # of FOREST
+    errors: npt.NDArray[np.float32]  # probabilities of errors, in any cell and of each kind
 
     @classmethod
-    def make(cls, entry: FolderEntry, origin: str) -> Self | None:
-        """Prepare a dataset; None if either half would have too few outliers."""
+    def make(cls, entry: FolderEntry, origin: str, pick: str, most: int) -> Self | None:
+        """Prepare at most so many rows of a dataset; None if a half has too few outliers."""
         dataset = entry.load()
         generator = np.random.default_rng(1)
-        chosen = generator.permutation(len(dataset.X))[:MOST_ROWS]
+        chosen = generator.permutation(len(dataset.X))[:most]
         y = np.asarray(dataset.y, dtype=np.int8)[chosen]
-        askable = np.zeros(len(chosen), dtype=np.bool_)
-        askable[generator.permutation(len(chosen))[: len(chosen) // 2]] = True
-        prepared = prepare(dataset.X.iloc[chosen].reset_index(drop=True))
-        return cls._scored(entry.full_name, origin, prepared.X, prepared.fixed, y, askable)
+        askable = _half(len(chosen), generator)
+        table = Table(dataset.X.iloc[chosen].reset_index(drop=True), typed=True)
+        return cls._scored(entry.full_name, origin, pick, table, y, askable)
+
+    @classmethod
+    def planted(cls, entry: FolderEntry, origin: str, pick: str) -> Self | None:
+        """Plant errors into a dataset; the rows with errors are the outliers."""
+        frame = entry.load().X
+        generator = np.random.default_rng(zlib.crc32(f"planted {entry.full_name}".encode()))
+        chosen = generator.permutation(len(frame))[:MOST_MADE]
+        errors = plant_any(frame.iloc[chosen].reset_index(drop=True), generator)
+        y = errors.rows.astype(np.int8)
+        name, askable = f"planted/{entry.full_name}", _half(len(y), generator)
+        return cls._scored(name, origin, pick, as_read(errors.frame), y, askable)
 
     def injected(self, generator: np.random.Generator) -> Self | None:
         """Return a table with the rows that are no outliers and injected ones of a few kinds.
@@ -75,10 +93,10 @@ class ReviewTable:
         The outliers of the labelled history are mostly a class that is alike. Injected ones are
         not: a mark of one says little about the others.
         """
-        normal = self.X[self.y == 0][:MOST_INJECTED]
+        normal = self.X[self.y == 0][:MOST_MADE]
         kinds = generator.permutation(list(KINDS))[: generator.integers(1, 4)]
         share = float(generator.uniform(0.01, 0.06)) / len(kinds)
-        injection = Injection(n_rows=MOST_INJECTED, share=share, seed=0)
+        injection = Injection(n_rows=MOST_MADE, share=share, seed=0)
         try:
             parts = [injection.inject(normal, kind) for kind in kinds]
         except UserError:  # every column is constant
@@ -87,28 +105,40 @@ class ReviewTable:
         labels = [parts[0][1], *(y[y == 1] for _, y in parts[1:])]
         X, y = np.concatenate(rows), np.concatenate(labels).astype(np.int8)
         order = generator.permutation(len(X))
-        askable = np.zeros(len(X), dtype=np.bool_)
-        askable[: len(X) // 2] = True
-        name = f"injected/{self.name}"
-        return self._scored(name, self.origin, X[order], None, y[order], askable)
+        askable = np.arange(len(X)) < len(X) // 2
+        table = Table(pd.DataFrame(X[order]).rename(columns="x{}".format), typed=True)
+        return self._scored(
+            f"injected/{self.name}", self.origin, self.pick, table, y[order], askable
+        )
+
+    def thinned(self, n_outliers: int, generator: np.random.Generator) -> Self:
+        """Return the table without most of its outliers."""
+        outliers = generator.permutation(np.flatnonzero(self.y == 1))
+        kept = np.ones(len(self.y), dtype=np.bool_)
+        kept[outliers[n_outliers:]] = False
+        names = ("X", "y", "askable", "members", "scores", "forest", "errors")
+        return replace(self, **{name: getattr(self, name)[kept] for name in names})
 
     @classmethod
     def _scored(
-        cls, name: str, origin: str, X: Matrix, fixed: Mask | None, y: Labels, askable: Mask
+        cls, name: str, origin: str, pick: str, table: Table, y: Labels, askable: Mask
     ) -> Self | None:
         if y[~askable].sum() < 2 or y[askable].sum() < 1:
             return None
-        scored = score_models(X, [*COMMITTEE, FOREST], trials=1, fixed=fixed)
-        scores = {cell.spec: cell.scores for cell in scored}
-        members = []
-        for spec in COMMITTEE:
-            own = scores[spec]
-            if own is not None and np.isfinite(own).mean() > 1 - ScoreScale.REPAIRABLE:
-                members.append(ScoreScale.of(own, where=spec.id).tempered(own))
-        forest = scores[FOREST]
-        if not members or forest is None:
+        preparation = Preparation()
+        prepared = preparation.fit_transform(table)
+        X, fixed = prepared.X, prepared.fixed
+        forest = next(iter(score_models(X, [FOREST], trials=1, fixed=fixed))).scores
+        if forest is None:
             return None
-        return cls(name, origin, X, y, askable, np.column_stack(members), forest)
+        models = [ModelSpec.parse(member) for member in member_ids(pick)]
+        try:
+            fitted = fit_models(models, X, fixed=fixed, n_reference=len(X))
+        except UserError:  # a model fails on a part of the table
+            fitted = fit_models([FOREST], X, fixed=fixed, n_reference=len(X))
+        errors = CellCheck(table, preparation, 0).found.of_rows()
+        scores, members = fitted.scores, fitted.members
+        return cls(name, origin, pick, X, y, askable, members, scores, forest, errors)
 
     def write(self, path: Path) -> None:
         """Write to a file, which is complete or absent."""
@@ -119,12 +149,13 @@ class ReviewTable:
         """Read what :meth:`write` wrote."""
         with np.load(path, allow_pickle=False) as arrays:
             parts = {name: arrays[name] for name in cls.__dataclass_fields__}
-        return cls(**{**parts, "name": str(parts["name"]), "origin": str(parts["origin"])})
+        names = {name: str(parts[name]) for name in ("name", "origin", "pick")}
+        return cls(**{**parts, **names})
 
     def marked(self, ranker: Ranker) -> MarkedTable:
         """Return the table as a review sees it, without marks."""
-        scores = self.members.mean(axis=1)
-        return MarkedTable(RowSpace(self.X, scores, self.members, 0), scores, ranker)
+        space = RowSpace(self.X, self.scores, self.members, 0, self.errors)
+        return MarkedTable(space, self.scores, ranker)
 
     def precision(self, scores: Scores) -> float:
         """Average precision on the rows that may not be asked about."""
@@ -220,18 +251,7 @@ def by_process(marked: MarkedTable) -> Scores:
     return np.asarray(marked.features[:, Ranker.features.index("process 1")], dtype=np.float64)
 
 
-def make_tables(entries: Sequence[tuple[FolderEntry, str]], folder: Path) -> Iterator[Path]:
-    """Write a review table for each dataset and its origin, unless it is there; yield the files."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for entry, origin in entries:
-        path = folder / f"{entry.full_name.replace('/', '_')}.npz"
-        if not path.exists():
-            try:
-                table = ReviewTable.make(entry, origin)
-            except UserError as error:
-                print(error)
-                continue
-            if table is None:
-                continue
-            table.write(path)
-        yield path
+def _half(n_rows: int, generator: np.random.Generator) -> Mask:
+    chosen = np.zeros(n_rows, dtype=np.bool_)
+    chosen[generator.permutation(n_rows)[: n_rows // 2]] = True
+    return chosen

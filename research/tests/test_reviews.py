@@ -21,13 +21,17 @@ def table():
     askable = np.zeros(400, dtype=bool)
     askable[:200] = True
     members = np.column_stack([np.square(X).sum(axis=1), np.abs(X).max(axis=1)])[order]
-    return ReviewTable("made/two", "two", X[order], y[order], askable, members, members[:, 0])
+    errors = np.zeros((400, 3), dtype=np.float32)
+    return ReviewTable(
+        "made/two", "two", "IForest()", X[order], y[order], askable, members,
+        members.mean(axis=1), members[:, 0], errors,
+    )  # fmt: skip
 
 
 def test_answers_raise_the_precision_on_rows_that_are_never_marked(table):
     reached = {at.answers: at for at in play(table, Ranker.shipped(), checkpoints=(0, 5, 20))}
     assert reached[20].precision > reached[0].precision + 0.2
-    assert reached[0].precision == table.precision(table.members.mean(axis=1))
+    assert reached[0].precision == table.precision(table.scores)
     assert reached[5].found <= 5
     assert reached[20].found + reached[20].left == 30
 
@@ -57,11 +61,12 @@ def test_samples_stand_for_all_rows_without_a_mark(table):
 
 def test_a_ranker_is_trained_on_reviews(table):
     found = [sample for seed in range(4) for sample in samples(table, np.random.default_rng(seed))]
-    states, log_shares = left_states(table, untrained_ranker())
-    assert states.shape == (len(log_shares), len(Ranker.state_features))
-    assert log_shares[0] == pytest.approx(np.log(30.5 / 400))
-    many, shares = np.tile(states, (30, 1)), np.tile(log_shares, 30)
-    trained = Ranker(fit_rows(found), fit_left(many, shares, np.repeat(range(30), len(log_shares))))
+    states, log_numbers = left_states(table, untrained_ranker())
+    assert states.shape == (len(log_numbers), len(Ranker.state_features))
+    assert log_numbers[0] == pytest.approx(np.log(30.5))
+    many, numbers = np.tile(states, (30, 1)), np.tile(log_numbers, 30)
+    groups = np.repeat(range(30), len(log_numbers))
+    trained = Ranker(fit_rows(found), fit_left(many, numbers, groups))
     first, last = (
         play(table, ranker, checkpoints=(20,))[0].precision
         for ranker in (untrained_ranker(), trained)
@@ -88,3 +93,9 @@ def test_injected_outliers_replace_those_of_the_table(table):
     n_normal = int((table.y == 0).sum())
     assert int((made.y == 0).sum()) == n_normal
     assert np.isfinite(made.members).all()
+
+
+def test_a_table_without_most_of_its_outliers(table):
+    thin = table.thinned(2, np.random.default_rng(0))
+    assert (len(thin.y), int(thin.y.sum())) == (372, 2)
+    assert {len(thin.X), len(thin.askable), len(thin.scores), len(thin.errors)} == {372}

@@ -1,5 +1,6 @@
 """The tables of the protocol of wrong cells (docs/wrong-cells.md)."""
 
+import io
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import pandas as pd
 
 from metaod.errors import UserError
 from metaod.history import FolderEntry, iter_folder
+from metaod.tables import Table, read_table
 from research.shipped import final_origins
 
 SHARED = Path(__file__).parents[3] / "shared"
@@ -80,6 +82,12 @@ def tables(part: str, most: int, shared: Path = SHARED) -> Iterator[tuple[Source
                 continue
             n_read += 1
             yield source, frame
+
+
+def as_read(frame: pd.DataFrame) -> Table:
+    """Return a frame as it is read from a file."""
+    text = io.BytesIO(frame.to_csv(index=False).encode())
+    return read_table(text, skip_footer=0, header=True, delimiter=",")
 
 
 @dataclass(frozen=True)

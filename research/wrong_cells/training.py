@@ -1,6 +1,5 @@
 """Train the score of cells on tables into which errors are planted."""
 
-import io
 import zlib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,14 +12,14 @@ import pandas as pd
 
 from metaod.errors import UserError
 from metaod.learners import FlatForest, origin_folds
-from metaod.tables import Table, read_table
+from metaod.tables import Table
 from metaod.wrong_cells._columns import canonical_order, columns_of, in_order
 from metaod.wrong_cells._evidence import FEATURES, LOWEST, gather
 from metaod.wrong_cells._scorer import CONTEXT, Looked, Scorer, context_of, log_odds
 from research.review_training import flat_boosting
 from research.reviews import write_arrays
 from research.wrong_cells.planting import add_dependencies, plant_any
-from research.wrong_cells.tables import Source
+from research.wrong_cells.tables import Source, as_read
 
 N_FOLDS = 4
 _CLEAN = 0.12  # of the tables have no planted errors
@@ -174,12 +173,6 @@ def add_constant(
     marks = np.zeros(len(frame), dtype=np.bool_)
     marks[rows] = True
     return extended, np.insert(wrong, place, marks, axis=1)
-
-
-def as_read(frame: pd.DataFrame) -> Table:
-    """Return a frame as it is read from a file."""
-    text = io.BytesIO(frame.to_csv(index=False).encode())
-    return read_table(text, skip_footer=0, header=True, delimiter=",")
 
 
 def chosen_cells(sample: Sample, suspicion: Values) -> tuple[npt.NDArray[np.int64], Values]:

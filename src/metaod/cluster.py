@@ -122,8 +122,10 @@ def _score_partition(rows: pd.DataFrame, content: bytes, digest: str) -> pd.Data
 def _score(rows: pd.DataFrame, model: "MetaOD") -> pd.DataFrame:
     # not `score_samples`, which warns of drift: that is of a table, not of a partition
     table = model._checked(rows)  # noqa: SLF001 - as above
-    scores = model.fitted_.score(model.preparation_.transform(table).X)
-    flags = model._flags(table, scores).astype(np.int64)  # noqa: SLF001 - as above
+    wrong = model._wrong(table)  # noqa: SLF001 - as above
+    errors = None if wrong is None else wrong.of_rows()
+    scores = model.fitted_.score(model.preparation_.transform(table).X, errors=errors)
+    flags = model._flags(scores, wrong).astype(np.int64)  # noqa: SLF001 - as above
     return pd.DataFrame({"score": scores, "flag": flags}, index=rows.index)
 
 

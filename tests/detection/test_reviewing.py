@@ -170,3 +170,42 @@ def test_an_unsure_row_may_be_answered_later(model):
     assert 5 not in review.ask(n=len(FRAME) - 1)
     review.tell(5, True)
     assert review.found == 1
+
+
+# wrong cells and unusual rows
+
+
+WRONG, UNUSUAL = range(12), range(12, 24)
+
+
+@pytest.fixture(scope="module")
+def two_kinds():
+    """Twelve rows with a shifted decimal point, and twelve that are far from all others."""
+    generator = np.random.default_rng(4)
+    net = np.round(generator.lognormal(5, 0.4, 600), 2)
+    net[UNUSUAL] = generator.uniform(700, 900, 12)
+    weight = np.round(net / 20 + generator.normal(0, 0.3, 600), 2)
+    frame = pd.DataFrame({"net": net, "gross": np.round(net * 1.19, 2), "weight": weight})
+    frame.loc[WRONG, "gross"] *= 10
+    return frame.round(2)
+
+
+@pytest.mark.parametrize(("meant", "others"), [(WRONG, UNUSUAL), (UNUSUAL, WRONG)])
+def test_a_few_answers_tell_whether_wrong_cells_or_unusual_rows_are_meant(two_kinds, meant, others):
+    detector = MetaOD(pick="committee").fit(two_kinds)
+    assert detector.error_scores_[WRONG].min() > 0.5 > detector.error_scores_[UNUSUAL].max()
+    review = detector.review()
+    review.tell_many(dict.fromkeys(meant[:2], True) | dict.fromkeys(others[:2], False))
+    assert np.median(review.scores[meant[2:]]) > np.median(review.scores[others[2:]])
+
+
+def test_new_rows_are_scored_with_their_wrong_cells(tmp_path, two_kinds):
+    marks = dict.fromkeys(WRONG[:3], True) | dict.fromkeys(UNUSUAL[:3], False)
+    detector = MetaOD(pick="committee").fit(two_kinds, marks=marks)
+    new = two_kinds.iloc[30:60].assign(net=lambda own: own["net"] + 0.5).round(2)
+    new["gross"] = (new["net"] * 1.19).round(2)
+    new.loc[30, "gross"] *= 10
+    scores = detector.score_samples(new)
+    assert scores.argmin() == 0
+    detector.save(tmp_path / "a.mod")
+    np.testing.assert_allclose(load(tmp_path / "a.mod").score_samples(new), scores)

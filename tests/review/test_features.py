@@ -116,3 +116,22 @@ def test_similarities_among_the_marks(features, shared):
     assert features["similarity of outliers"][0] == -2.0  # there is one only
     apart = features["similarity of outliers and others"][0]
     assert apart == pytest.approx(shared[0, PLACES[1:]].mean(), abs=1e-6)
+
+
+def test_rows_are_compared_by_their_errors(made, members):
+    errors = np.zeros((600, 3), dtype=np.float32)
+    errors[[0, 5, 9], 0] = errors[[0, 5], 1] = errors[9, 2] = 0.64
+    scores = members.mean(axis=1)
+    table = MarkedTable(RowSpace(made[0], scores, members, 0, errors), scores)
+    table.mark(MARKS)
+    found = dict(zip(Ranker.features, table.features.T, strict=True))
+    similar = found["largest similarity by errors to outliers"]
+    of_other_kind = np.exp(-2 * (0.8**2 + 0.8**2))
+    np.testing.assert_allclose(similar[[5, 9, 1]], [1.0, of_other_kind, of_other_kind], rtol=1e-5)
+    np.testing.assert_allclose(found["error"][[0, 9, 1]], [0.8, 0.8, 0.0], rtol=1e-6)
+    assert found["error of marked outliers"][0] == pytest.approx(0.8)
+    assert found["error of marked others"][0] == 0.0
+    assert found["log share with errors"][0] == pytest.approx(np.log(3.5 / 600))
+    # the only outlier is unlike the others; both others are alike
+    assert found["process on errors of an outlier left out"][0] < 0
+    assert found["process on errors of another left out"][0] < -0.5

@@ -10,6 +10,7 @@ from sklearn.metrics import average_precision_score
 
 from metaod.learners import FlatForest
 from metaod.review import MarkedTable, Ranker
+from metaod.review._ranker import state_features
 
 MARKS = {0: True, 1: True, 25: False, 30: False, 200: False}
 
@@ -125,23 +126,24 @@ def test_of_a_large_table_some_rows_are_followed_and_all_are_scored(space, membe
     scores = members.mean(axis=1)
     whole = MarkedTable(space, scores)
     monkeypatch.setattr("metaod.review._marked_table.MOST_ASKED", 12)
-    monkeypatch.setattr("metaod.review._marked_table._DRAWN", 10)
-    large = MarkedTable(space, scores)
+    monkeypatch.setattr("metaod.review._marked_table._MOST_WITH_ERRORS", 10)
+    monkeypatch.setattr("metaod.review._marked_table.MOST_COUNTED", 599)
+    errors = np.zeros((len(scores), 2), dtype=np.float32)
+    errors[-4:] = 0.5
+    large = MarkedTable(space, scores, rows=replace(space.rows, errors=errors))
     order = np.argsort(-scores, kind="stable")
     marks = {int(order[0]): True, int(order[-1]): False}
     for table in (whole, large):
         table.mark(marks)
-    np.testing.assert_allclose(large.scores, whole.scores, rtol=1e-5, atol=1e-5)
     asked = np.isfinite(large.questions)
-    assert asked.sum() == 22
-    assert asked[order[:12]].all()
+    assert set(np.flatnonzero(asked)) == {*order[:12], *range(596, 600)}
+    assert np.isfinite(large.scores).all()
+    asked[-4:] = False
     np.testing.assert_allclose(large.questions[asked], whole.questions[asked], rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(large.doubts[asked], whole.doubts[asked], rtol=1e-4, atol=1e-4)
-    assert large._weights.sum() == pytest.approx(len(scores))
-    assert 0 <= large.left.low <= large.left.estimate <= large.left.high <= len(scores)
-    large.unmark(int(order[0]))
-    whole.unmark(int(order[0]))
-    np.testing.assert_allclose(large.scores, whole.scores, rtol=1e-5, atol=1e-5)
+    assert large.left is None
+    assert (large.scores > large.threshold(7)).sum() == 7
+    assert (large.scores > large.threshold(0)).sum() == 1
 
 
 # the outliers left
@@ -158,23 +160,32 @@ def test_the_state_of_a_review(marked):
     assert (state["marks"], state["marked outliers"], state["share of outliers"]) == (5, 2, 0.4)
     assert state["log rows"] == np.log(600)
     odds = marked.scores[marked.is_unmarked]
-    assert state["log expected share"] == pytest.approx(np.log(np.mean(1 / (1 + np.exp(-odds)))))
-    assert state["score at 10.0%"] == pytest.approx(np.quantile(odds, 0.9))
+    expected = np.log(np.sum(1 / (1 + np.exp(-odds))) + 0.5)
+    assert state["log expected outliers"] == pytest.approx(expected)
+    assert state["score at rank 10"] == np.sort(odds)[-10]
+    assert state["score at rank 1000"] == -30.0  # there are 600 rows
 
 
-def test_rows_that_stand_for_several_count_as_often(space, members, monkeypatch):
-    monkeypatch.setattr("metaod.review._marked_table.MOST_ASKED", 300)
-    monkeypatch.setattr("metaod.review._marked_table._DRAWN", 200)
-    large = MarkedTable(space, members.mean(axis=1))
-    monkeypatch.undo()
-    whole = MarkedTable(space, members.mean(axis=1))
-    for name, value in state_of(large).items():
-        assert value == pytest.approx(state_of(whole)[name], abs=0.5)
+def test_more_rows_that_are_no_outliers_change_no_feature():
+    odds, answers = np.append(np.arange(20.0), np.full(5_000, -40.0)), [True, False]
+    few, many = (state_features(odds[:n], answers, (60, 5)) for n in (3_020, 5_020))
+    np.testing.assert_array_equal(few, many)
+
+
+@pytest.mark.parametrize(
+    ("answers", "recent", "since"),
+    [([], 0, 0), ([False] * 3, 0, 3), ([True] * 12, 10, 0), ([True] * 5 + [False] * 8, 2, 8)],
+)
+def test_the_state_knows_the_last_answers(answers, recent, since):
+    found = state_features(np.zeros(9), answers, (9, 2))[0]
+    state = dict(zip(Ranker.state_features, found, strict=True))
+    assert state["outliers of the last answers"] == recent
+    assert state["answers since an outlier"] == since
 
 
 def test_an_estimate_is_within_its_interval_and_the_rows(space, members):
     shipped = Ranker.shipped()
-    leaf = np.log([[0.02, 0.01, 3.0]])
+    leaf = np.log([[12.0, 6.0, 1800.0]])
     root, none = np.zeros(1, dtype=np.int32), np.full(1, -1, dtype=np.int32)
     forest = FlatForest(root, none, np.zeros(1), root, none, leaf, shipped.left.n_features)
     table = MarkedTable(space, members.mean(axis=1), replace(shipped, left=forest))

@@ -338,7 +338,7 @@ def test_a_jump_out_of_a_series_is_seen_whatever_the_order_of_the_rows():
     frame = pd.DataFrame({"day": days, "value": values})
     shuffled = frame.sample(frac=1, random_state=0).reset_index(drop=True)
     for own in (frame, shuffled):
-        jumps = find_series(columns_in(own))[1]
+        jumps = find_series(columns_in(own))[0][1]
         assert own["day"][jumps.argmax()] == days[150]
         largest = np.sort(jumps)[::-1]
         assert all(one >= other for one, other in pairwise(largest))

@@ -107,6 +107,23 @@ def test_a_number_that_is_usual_but_for_its_category_names_the_category():
     assert 2800 < low < 3200 < high < 3600
 
 
+@pytest.mark.parametrize("is_ordered", [True, False])
+def test_a_number_that_repeats_the_row_before_in_time_is_named(is_ordered):
+    rng = np.random.default_rng(5)
+    date = pd.date_range("2024-01-01", periods=N_ROWS).astype(str)
+    load = rng.normal(50, 10, N_ROWS).round(2)
+    use = (load * 3 + rng.normal(0, 0.5, N_ROWS)).round(2)
+    frame = pd.DataFrame({"date": date, "load": load, "use": use})
+    row = int(np.argmax(np.abs(np.diff(load)))) + 1
+    frame.loc[row, "use"] = frame["use"][row - 1]
+    shuffled = frame.sample(frac=1, random_state=0).reset_index(drop=True)
+    if not is_ordered:
+        shuffled = shuffled.drop(columns="date")
+    (found,) = find_wrong_cells(read_table(shuffled)).findings()
+    assert (found.column, found.value) == ("use", frame["use"][row])
+    assert (found.kind == "copied") is is_ordered
+
+
 def test_an_infinite_number_is_no_number(clean):
     frame = clean.assign(net=clean["net"].where(clean.index != 5, np.inf))
     cell = keyed(find_wrong_cells(read_table(frame)))[5, "net"]

@@ -92,11 +92,11 @@ def _show_pattern(out: "Console", session: "ReviewSession", row: int) -> list[in
 def _count(session: "ReviewSession") -> str:
     """Say how far the review has come."""
     review = session.review
+    count = f"answered {len(session.answers)}, outliers {review.found}"
     left = review.expected_left
-    return (
-        f"answered {len(session.answers)}, outliers {review.found}, "
-        f"about {left.estimate:.0f} left ({left.low:.0f} to {left.high:.0f})"
-    )
+    if left is None:
+        return count
+    return f"{count}, about {left.estimate:.0f} left ({left.low:.0f} to {left.high:.0f})"
 
 
 class _Reader:

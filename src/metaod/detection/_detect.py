@@ -131,7 +131,8 @@ def _applied(model: MetaOD, table: Table, tracker: Tracker) -> Detection:
     if model.cells_ is not None:
         tracker.stage("check")
         wrong = model.cells_.find(table)
-    scores = model.fitted_.score(prepared.X, tracker.scoring(len(prepared.X)))
+    errors = None if wrong is None else wrong.of_rows()
+    scores = model.fitted_.score(prepared.X, tracker.scoring(len(prepared.X)), errors)
     notes = (*table_notes(prepared.record, fitted=False), *_earlier_notes(model))
     found = Detection(
         model, table, scores, model.threshold_, prepared.record, False, notes, wrong=wrong
@@ -345,10 +346,13 @@ def _score_rows(
             others[places - start] = False
             scores[places] = model.decision_scores_[first:last]
         if others.any():
-            scores[start:stop][others] = model.fitted_.score(prepared.X[others])
+            errors = None
             if cells is not None:
                 new = np.flatnonzero(others)
-                wrong.add(start + new, cells.find(chunk.take(new), is_later=not is_new))
+                found = cells.find(chunk.take(new), is_later=not is_new)
+                wrong.add(start + new, found)
+                errors = found.of_rows()
+            scores[start:stop][others] = model.fitted_.score(prepared.X[others], errors=errors)
         counts += [[own.n_missing, own.n_infinite, own.n_unseen] for own in prepared.record.columns]
         start = stop
         report(start)
@@ -356,5 +360,5 @@ def _score_rows(
         replace(column, n_missing=missing, n_infinite=infinite, n_unseen=unseen)
         for column, (missing, infinite, unseen) in zip(record.columns, counts.tolist(), strict=True)
     )
-    found = None if cells is None else wrong.result()
-    return scores, found, replace(record, n_rows=stream.n_rows, columns=columns)
+    result = None if cells is None else wrong.result()
+    return scores, result, replace(record, n_rows=stream.n_rows, columns=columns)

@@ -31,7 +31,7 @@ from metaod.options import Names, Pick, Picking
 from metaod.review import ReviewLoop, UsedMarks, read_marks
 from metaod.selection import OnProgress, Selection, Tracker, make_selection, table_notes
 from metaod.tables import Drift, Preparation, Roles, Table, is_file
-from metaod.wrong_cells import Pattern
+from metaod.wrong_cells import Pattern, WrongCells
 
 if TYPE_CHECKING:
     from metaod.artifacts import Artifact
@@ -231,6 +231,8 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
             n_jobs=self.n_jobs,
             tracker=tracker,
         )
+        if cells is not None:
+            fitted = replace(fitted, errors=cells.found.of_rows())
         if used is not None and used.answers:
             marked = fitted.markable()
             marked.mark(used.answers)
@@ -403,11 +405,16 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         check_is_fitted(self)
         return checked_table(self, X, reset=False)
 
-    def _scored(self, table: Table) -> Scores:
+    def _scored(self, table: Table, wrong: WrongCells | None = None) -> Scores:
         prepared = self.preparation_.transform(table)
         for warning in prepared.record.drift_warnings():
             warnings.warn(warning, stacklevel=3)  # the caller of a public method
-        return -self.fitted_.score(prepared.X)
+        if wrong is None and self.fitted_.marked is not None:
+            wrong = self._wrong(table)
+        return -self.fitted_.score(prepared.X, errors=None if wrong is None else wrong.of_rows())
+
+    def _wrong(self, table: Table) -> WrongCells | None:
+        return None if self.cells_ is None else self.cells_.find(table)
 
     def decision_function(self, X: Any) -> Scores:
         """Return ``score_samples`` less ``offset_``: negative for outliers."""
@@ -420,11 +427,12 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         with a cell that is probably wrong, too.
         """
         table = self._checked(X)
-        return np.where(self._flags(table, -self._scored(table)), -1, 1)
+        wrong = self._wrong(table)
+        return np.where(self._flags(-self._scored(table, wrong), wrong), -1, 1)
 
-    def _flags(self, table: Table, scores: Scores) -> npt.NDArray[np.bool_]:
-        wrong = None if self.cells_ is None else self.cells_.find(table).flags()
-        return flagged(scores > self.threshold_, wrong, self.contamination)
+    def _flags(self, scores: Scores, wrong: WrongCells | None) -> npt.NDArray[np.bool_]:
+        flags = None if wrong is None else wrong.flags()
+        return flagged(scores > self.threshold_, flags, self.contamination)
 
     def fit_predict(self, X: Any, y: object = None, **options: Any) -> npt.NDArray[np.int64]:
         """Fit to the table, with options of ``fit``; return -1 for outliers, 1 for other rows."""

@@ -32,6 +32,7 @@ from metaod.models import (
 from metaod.review import MarkedTable, Ranker, RowSpace
 from metaod.selection import Selection, Tracker
 
+Errors = npt.NDArray[np.float32]
 Fixed = npt.NDArray[np.bool_] | None  # which columns are in fixed units; None for no column
 
 
@@ -61,6 +62,9 @@ class Fitted:
         Each model's scores of the training rows, all finite.
     extremes : Extremes or None
         What extreme cells of a row demand of its score; known once the table is scored.
+    errors : ndarray of float32 or None
+        Probabilities of wrong cells in each row, of any kind and each kind, if they were looked
+        for; marks are learned with them.
     threshold : float
         Rows that score above it are flagged.
     marked : MarkedTable or None
@@ -79,6 +83,7 @@ class Fitted:
     scores: Scores = field(default_factory=lambda: np.empty(0), repr=False)
     members: Matrix = field(default_factory=lambda: np.empty(0), repr=False)
     extremes: Extremes | None = field(default=None, repr=False)
+    errors: Errors | None = field(default=None, repr=False)
     threshold: float = 0.0
     marked: MarkedTable | None = None
     unmarked: "Fitted | None" = None
@@ -107,7 +112,12 @@ class Fitted:
         """1 for the rows of the training table that are flagged, 0 for the others."""
         return (self.scores > self.threshold).astype(np.int64)
 
-    def score(self, X: Matrix, on_block: Callable[[int], None] | None = None) -> Scores:
+    def score(
+        self,
+        X: Matrix,
+        on_block: Callable[[int], None] | None = None,
+        errors: Errors | None = None,
+    ) -> Scores:
         """Score rows, each against the training table; higher is more outlying.
 
         A row that the models learned from gets its training score: as its own nearest neighbour it
@@ -115,13 +125,22 @@ class Fitted:
         score, such as duplicates for angles, get the median of the training scores.
 
         Rows are scored in blocks, in ``n_jobs`` threads; ``on_block`` receives how many are done.
+        ``errors`` are those of the rows, as of the table; none by default.
         """
         _ = self._known_rows  # before threads need it
-        return self._in_blocks(self._score_block, X, on_block)
+        more = _given(None if self.marked is None else errors)
+        return self._in_blocks(self._score_block, X, on_block, *more)
 
-    def score_as_new(self, X: Matrix) -> Scores:
-        """Score rows as if none of them were in the training table."""
-        return self._in_blocks(self._score_new, X)
+    def score_as_new(self, X: Matrix, errors: Errors | None = None) -> Scores:
+        """Score rows with these errors as if none of them were in the training table."""
+        return self._in_blocks(self._score_new, X, None, *_given(errors))
+
+    def errors_of(self, X: Matrix) -> Errors:
+        """Return the errors of rows that were learned from; other rows have none."""
+        if self.errors is None:
+            return np.zeros((len(X), 1), dtype=np.float32)
+        places, is_known = self.find(X)
+        return self.errors[places] * is_known[:, None]
 
     def find(self, X: Matrix) -> tuple[Places, npt.NDArray[np.bool_]]:
         """Return the places of rows in the training table, and whether they were learned from.
@@ -146,7 +165,7 @@ class Fitted:
         if share != "auto":
             threshold = threshold_of(table.scores, share)
         elif table.is_learned:
-            threshold = table.threshold()
+            threshold = table.threshold(int(base.labels.sum()))
         return replace(base, scores=table.scores, threshold=threshold, marked=table, unmarked=base)
 
     def markable(self, ranker: Ranker | None = None) -> MarkedTable:
@@ -154,10 +173,11 @@ class Fitted:
         if self.marked is not None:
             return self.marked.copy()
         known = slice(None) if self.reference is None else self.reference
-        space = RowSpace(self.X[known], self.scores[known], self.members[known], self.seed)
+        errors = None if self.errors is None else self.errors[known]
+        space = RowSpace(self.X[known], self.scores[known], self.members[known], self.seed, errors)
         rows = None
         if self.reference is not None:
-            rows = space.describe(self.X, self.scores, self.members)
+            rows = space.describe(self.X, self.scores, self.members, self.errors)
         return MarkedTable(space, self.scores, ranker, rows)
 
     def with_training_scores(
@@ -201,21 +221,22 @@ class Fitted:
             ties=ties_note(int(flagged.sum()), len(scores), found),
         )
 
-    def _score_block(self, X: Matrix) -> Scores:
+    def _score_block(self, X: Matrix, errors: Errors | None = None) -> Scores:
         places, is_known = self.find(X)
         scores = np.empty(len(X))
         scores[is_known] = self.scores[places[is_known]]
         if not is_known.all():
-            scores[~is_known] = self._score_new(X[~is_known])
+            own = None if errors is None else errors[~is_known]
+            scores[~is_known] = self._score_new(X[~is_known], own)
         return scores
 
-    def _score_new(self, X: Matrix) -> Scores:
+    def _score_new(self, X: Matrix, errors: Errors | None = None) -> Scores:
         own, members = self._by_models(X)
         if self.extremes is not None:
             own = self.extremes.lifted(own, self.extremes.gaps(X))
         if self.marked is None:
             return own
-        return self.marked.score(self.marked.space.describe(X, own, members), own)
+        return self.marked.score(self.marked.space.describe(X, own, members, errors), own)
 
     def _by_models(self, X: Matrix) -> tuple[Scores, Matrix]:
         """Return the detector's scores of new rows, and those of each model."""
@@ -231,16 +252,17 @@ class Fitted:
 
     def _in_blocks(
         self,
-        score: Callable[[Matrix], npt.NDArray[np.float64]],
+        score: Callable[..., npt.NDArray[np.float64]],
         X: Matrix,
         on_block: Callable[[int], None] | None = None,
+        *more: Errors,
     ) -> npt.NDArray[np.float64]:
         """Score rows in blocks and threads; a user's own family scores all rows together."""
         specs = [ModelSpec.parse(str(model.spec)) for model in self._models]
         with _ignored_warnings():
             if not all(family(spec.detector).builtin for spec in specs):
-                return score(X)
-            return in_blocks(score, X, self.n_jobs, on_block)
+                return score(X, *more)
+            return in_blocks(score, X, self.n_jobs, on_block, *more)
 
     @cached_property
     def _models(self) -> list[SpecDetector]:
@@ -263,6 +285,10 @@ class Fitted:
     @cached_property
     def _marked_rows(self) -> RowIndex:
         return RowIndex(self.X[list(self.marks)])
+
+
+def _given(errors: Errors | None) -> tuple[Errors, ...]:
+    return () if errors is None else (errors,)
 
 
 def fit_selection(

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod._legal import Whole
-from metaod.detection._fitted import Fitted
+from metaod.detection._fitted import Errors, Fitted
 from metaod.detection._inputs import is_plain
 from metaod.detection._usual_cells import ChangedRows, UsualCells
 from metaod.errors import BadParameter, UserError
@@ -229,23 +229,29 @@ class Explainer:
         X = read.X
         # a training row is scored as a new one too: in every changed row's neighbourhood it is
         # itself, and a mark moves its training score
-        before = self._fitted.score_as_new(X)
+        errors = self._fitted.errors_of(X)
+        before = self._fitted.score_as_new(X, errors)
         excess = before - self._typical
         known = self._fitted.score(X) - self._typical
         # some models give a row that is its own neighbour the lowest score
         before = np.where(excess > 0, before, known + self._typical)
         excess = np.where(excess > 0, excess, known)
-        first = self._effects(read, changed)
+        first = self._effects(read, changed, errors)
         shares = self._falls(before, first.lowest, excess)
         is_high = (excess > 0) & (shares.max(axis=1, initial=0.0) < _ENOUGH)
         rest = np.flatnonzero(is_high & np.isfinite(first.lowest).any(axis=1))
         if len(rest):
-            own = read.take(rest), excess[rest], shares[rest], first.take(rest)
+            own = read.take(rest), excess[rest], shares[rest], first.take(rest), errors[rest]
             shares[rest] = self._further_shares(*own)
         return shares
 
     def _further_shares(
-        self, read: ReadRows, excess: Scores, shares: Matrix, effects: "_Effects"
+        self,
+        read: ReadRows,
+        excess: Scores,
+        shares: Matrix,
+        effects: "_Effects",
+        errors: Errors,
     ) -> Matrix:
         """Return the shares of rows whose score stays high whichever cell is replaced.
 
@@ -270,7 +276,8 @@ class Explainer:
                 break
             usual = usual.changed(best, found).take(going_on)
             rows = rows[going_on]
-            effects = self._effects(usual, self._usual.fill_in(usual, among[going_on]))
+            changed = self._usual.fill_in(usual, among[going_on])
+            effects = self._effects(usual, changed, errors[rows])
             falls = self._falls(after[rows], effects.lowest, excess[rows])
             shares[rows] = np.maximum(shares[rows], falls)
         counts = np.array(list(map(len, values)))
@@ -282,7 +289,7 @@ class Explainer:
                     if other != turn:
                         usual_values = [values[row][other] for row in rows.tolist()]
                         others = others.changed(places[rows, other], usual_values)
-                with_own = self._fitted.score(others.X)
+                with_own = self._fitted.score(others.X, errors=errors[rows])
                 at = rows, places[rows, turn]
                 adds = self._falls(with_own, after[rows, None], excess[rows])[:, 0]
                 shares[at] = np.maximum(shares[at], adds)
@@ -297,13 +304,15 @@ class Explainer:
         is_known = np.isfinite(shares) & (excess[:, None] > 0)
         return np.where(is_known, np.clip(shares, 0.0, 1.0), 0.0)
 
-    def _effects(self, read: ReadRows, changed: ChangedRows) -> "_Effects":
-        """Score changed rows."""
+    def _effects(self, read: ReadRows, changed: ChangedRows, errors: Errors) -> "_Effects":
+        """Score changed rows, which keep their errors."""
         shape = len(read.X), len(self._preparation.columns_)
         found = _Effects(
             np.full(shape, np.inf), np.zeros(shape), np.zeros(shape, np.intp), changed.values
         )
-        scores = self._fitted.score(changed.X) if len(changed.X) else np.empty(0)
+        scores = np.empty(0)
+        if len(changed.X):
+            scores = self._fitted.score(changed.X, errors=errors[changed.rows])
         distances = self._usual.distances(read.X[changed.rows], changed.X)
         for i in np.argsort(-scores, kind="stable").tolist():  # the lowest comes last
             at = changed.rows[i], changed.places[i]

@@ -64,24 +64,26 @@ def for_sample(spec: ModelSpec, n_sample: int, n_rows: int) -> ModelSpec:
 
 
 def in_blocks(
-    score: Callable[[Matrix], npt.NDArray[np.float64]],
+    score: Callable[..., npt.NDArray[np.float64]],
     X: Matrix,
     n_jobs: int | None = None,
     on_block: Callable[[int], None] | None = None,
+    *more: npt.NDArray[Any],
 ) -> npt.NDArray[np.float64]:
     """Score rows block by block, in threads, and join the results.
 
     The blocks do not depend on the number of threads. ``on_block`` receives the number of rows that
-    are done; what it raises stops the work.
+    are done; what it raises stops the work. Arrays beside X are passed on in the same blocks.
     """
     if len(X) <= BLOCK:
-        return score(X)
-    parts: Any = (X[start : start + BLOCK] for start in range(0, len(X), BLOCK))
+        return score(X, *more)
+    starts = range(0, len(X), BLOCK)
+    parts = [[own[start : start + BLOCK] for start in starts] for own in (X, *more)]
     found: list[npt.NDArray[np.float64]] = []
     done = 0
     with ThreadPoolExecutor(effective_n_jobs(n_jobs)) as pool:
         try:
-            for part in pool.map(score, parts):
+            for part in pool.map(score, *parts):
                 found.append(part)
                 done += len(part)
                 if on_block is not None:

@@ -24,7 +24,7 @@ from metaod.artifacts import (
 from metaod.detection._cells import CellCheck
 from metaod.detection._conformal import Calibration
 from metaod.detection._extremes import Extremes
-from metaod.detection._fitted import Fitted, fit_models
+from metaod.detection._fitted import Errors, Fitted, fit_models
 from metaod.detection._history import PickVersion
 from metaod.detection._threshold import check_contamination
 from metaod.errors import Setting, UserError
@@ -53,10 +53,11 @@ class SavedCells:
     columns: tuple[Any, ...]  # of :func:`save_table`
     scores: Annotated[Scores, Shape("n")]
     flags: Annotated[npt.NDArray[np.bool_], Shape("n")]
+    errors: Annotated[Errors, Shape("marked", None)]  # of the rows, if there are marks
 
     @classmethod
     def of(
-        cls, cells: CellCheck, rows: npt.NDArray[np.intp], marked: Sequence[int]
+        cls, cells: CellCheck, fitted: Fitted, rows: npt.NDArray[np.intp], marked: Sequence[int]
     ) -> "SavedCells":
         """Describe a search, with its findings in these rows; keep the marked ones of them."""
         has_all = cells.table.n_rows == len(cells.scores)  # not if it is of a large table's file
@@ -64,7 +65,10 @@ class SavedCells:
         kept = np.linspace(0, len(own) - 1, min(len(own), _MOST_ROWS)).astype(np.intp)
         own = own[np.union1d(kept, np.array(marked, dtype=np.intp)) if has_all else kept]
         columns = save_table(cells.table.take(own))
-        return cls(tuple(columns), cells.scores[rows], cells.flags[rows])
+        errors = np.empty((0, 0), dtype=np.float32)
+        if fitted.marked is not None and fitted.errors is not None:
+            errors = fitted.errors[rows]
+        return cls(tuple(columns), cells.scores[rows], cells.flags[rows], errors)
 
     def fitted(self, preparation: Preparation, seed: int) -> CellCheck:
         """Return the search, which has learned again."""
@@ -124,7 +128,7 @@ class SavedPick:
             n_reference,
             fitted.X[rows],
             fitted.scores[rows],
-            None if model.cells_ is None else SavedCells.of(model.cells_, rows, marked),
+            None if model.cells_ is None else SavedCells.of(model.cells_, fitted, rows, marked),
             calibration,
             fitted.extremes,
             marked,
@@ -150,6 +154,8 @@ class SavedPick:
         earlier: Any = {"history": [], "calibration": None}  # of files that have none
         document = {**earlier, **read_container(path, "pick")}
         try:
+            if document.get("cells") is not None:  # earlier versions learned marks without errors
+                document["cells"].setdefault("errors", np.empty((0, 0), dtype=np.float32))
             saved: SavedPick = decode(cls, document, "pick")
             preparation = Preparation.from_dict(saved.preparation)
             saved._check(preparation)
@@ -213,6 +219,8 @@ class SavedPick:
             extremes=self.extremes,
             tracker=tracker,
         )
+        if self.cells is not None and len(self.cells.errors) == len(self.X):
+            fitted = replace(fitted, errors=self.cells.errors)
         if self.marked_rows:
             table = fitted.markable(self.ranker)
             table.mark(dict(zip(self.marked_rows, self.answers, strict=True)))

@@ -149,12 +149,12 @@ class ReviewSession:
 
     def to_dict(self) -> dict[str, Any]:
         """Describe as plain data how far the review has come."""
-        answers = list(self.answers.values())
+        answers, left = list(self.answers.values()), self.review.expected_left
         return {
             "n_answered": len(answers),
             "n_found": answers.count(True),
             "n_unsure": answers.count(None),
-            "left": asdict(self.review.expected_left),
+            "left": None if left is None else asdict(left),
         }
 
     def ask(self, n: int) -> list[int]:

@@ -1,7 +1,8 @@
 """Rows as a review compares them, and their features, given marks.
 
-A row is known by the leaves that it reaches in isolation trees, its values, and the tails of its
-scores. Its features say what similar marked rows are, and what is known without marks.
+A row is known by the leaves that it reaches in isolation trees, its values, the tails of its
+scores, and the evidence that its cells are wrong. Its features say what similar marked rows are,
+and what is known without marks.
 """
 
 import math
@@ -25,6 +26,8 @@ Floats32 = npt.NDArray[np.float32]
 _SAME_NODE = 8
 _DISTANCE_UNIT = 0.5  # of the usual squared distance
 _TAIL_UNIT = 8.0  # of squared distances between tails of scores
+_ERROR_UNIT = 0.5  # of squared distances between square roots of error scores
+_CERTAIN = math.sqrt(0.3)  # of a row that counts as having an error
 
 _NOISE = 0.075
 _LINEAR_NOISE = 0.3  # relative to the mean square of the marked rows' values
@@ -32,9 +35,10 @@ _LINEAR_NOISE = 0.3  # relative to the mean square of the marked rows' values
 _SETTINGS = ((0.01, -1.0, _NOISE), (0.03, -1.0, _NOISE), (0.1, -0.35, _NOISE), (0.1, -0.35, 0.5))
 _MAIN = 1
 
-KERNELS = ("leaf", "node", "values", "tails")
+KERNELS = ("leaf", "node", "values", "tails", "errors")
 """Similarities of two rows: the share of isolation trees in which they reach the same leaf, or the
-same node of depth 5; closeness of their values; closeness of the tails of their scores."""
+same node of depth 5; closeness of their values; closeness of the tails of their scores; closeness
+of their errors by kind."""
 
 FEATURES = (
     *(f"process {number}" for number in range(len(_SETTINGS))),
@@ -67,6 +71,13 @@ FEATURES = (
     "similarity of outliers and others",
     "process of an outlier left out",
     "process of another left out",
+    "error",
+    "error tail",
+    "error of marked outliers",
+    "error of marked others",
+    "log share with errors",
+    "process on errors of an outlier left out",
+    "process on errors of another left out",
 )
 """Names of the features of a row."""
 
@@ -87,6 +98,8 @@ class Rows:
         Tail of the pick's score.
     prior : ndarray of float, shape (rows,)
         Mean of the models' tails, standardised by the training rows.
+    errors : ndarray of float32, shape (rows, 1 + kinds)
+        Square roots of probabilities: that a cell of the row is wrong, and of each kind of error.
     """
 
     leaves: npt.NDArray[np.uint8]
@@ -94,6 +107,7 @@ class Rows:
     tails: Floats32
     pick: Scores
     prior: Scores
+    errors: Floats32
 
     def __len__(self) -> int:
         return len(self.leaves)
@@ -105,6 +119,7 @@ class Rows:
             self.tails[chosen],
             self.pick[chosen],
             self.prior[chosen],
+            self.errors[chosen],
         )
 
 
@@ -121,9 +136,18 @@ class RowSpace:
         The scores of the models that the pick averages, or of its only model.
     seed : int
         Seed of the trees.
+    errors : ndarray of float32, shape (rows, 1 + kinds), optional
+        Probabilities of errors in each row, in any cell and of each kind; none by default.
     """
 
-    def __init__(self, X: Matrix, scores: Scores, members: Matrix, seed: int) -> None:
+    def __init__(
+        self,
+        X: Matrix,
+        scores: Scores,
+        members: Matrix,
+        seed: int,
+        errors: Floats32 | None = None,
+    ) -> None:
         self.n_columns = X.shape[1]
         forest: Any = family("IForest").load()
         self._forest = forest(N_TREES, random_state=seed).fit(X)
@@ -135,20 +159,27 @@ class RowSpace:
         self._members = np.sort(members, axis=0)
         tails = _member_tails(self._members, members).mean(axis=1)
         self._mean, self._deviation = float(tails.mean()), float(tails.std()) or 1.0
-        self.rows = self.describe(X, scores, members)
+        self._n_errors = 1 if errors is None else errors.shape[1]
+        self.rows = self.describe(X, scores, members, errors)
+        self.errors = np.sort(self.rows.errors[:, 0].astype(np.float64))
 
-    def describe(self, X: Matrix, scores: Scores, members: Matrix) -> Rows:
+    def describe(
+        self, X: Matrix, scores: Scores, members: Matrix, errors: Floats32 | None = None
+    ) -> Rows:
         """Describe rows of the training table, or new ones in the same way."""
         scaled = (X - self._centre) / self._unit
         bent = np.copysign(np.log1p(np.abs(scaled)), scaled) / math.sqrt(self.n_columns)
         tails = _member_tails(self._members, members)
         prior = np.clip((tails.mean(axis=1) - self._mean) / self._deviation, *_BOUNDS)
+        if errors is None:
+            errors = np.zeros((len(X), self._n_errors), dtype=np.float32)
         return Rows(
             self._forest.leaf_numbers(X),
             bent.astype(np.float32),
             tails.astype(np.float32),
             tail(self._pick, scores),
             prior,
+            np.sqrt(errors),
         )
 
     @cached_property
@@ -192,6 +223,8 @@ def similarities(space: RowSpace, rows: Rows, marked: Rows) -> Floats32:
         np.exp(-distances / unit, out=found[2, place])
         distances = np.square(rows.tails - one.tails).sum(axis=1) * (7 / rows.tails.shape[1])
         np.exp(-distances / _TAIL_UNIT, out=found[3, place])
+        distances = np.square(rows.errors - one.errors).sum(axis=1)
+        np.exp(-distances / _ERROR_UNIT, out=found[4, place])
     return found
 
 
@@ -240,9 +273,9 @@ class MarkedRows:
         values = self.rows.values.astype(np.float64)
         self._line = _line(values, self._answers)
         self._mean_outlier = values[self._answers].mean(axis=0) if any(answers) else None
-        self._agreement = _agreement(
-            between[0], self._answers, _SETTINGS[_MAIN][0] * self.rows.prior
-        )
+        agreement = _agreement(between[0], self._answers, _SETTINGS[_MAIN][0] * self.rows.prior)
+        *_, outlier, other = _agreement(between[-1], self._answers, np.zeros(len(answers)))
+        self._agreement = (*agreement, outlier, other)
         self._main = np.sort(self._process(space.rows, similar[0], _MAIN))
 
     def _solve(self, between: Matrix, factor: float, target: float, noise: float) -> Scores:
@@ -268,7 +301,10 @@ class MarkedRows:
         tails = rows.tails
         columns += [rows.pick, rows.prior, tails.min(axis=1), np.median(tails, axis=1)]
         share = self._answers.mean()
-        columns += [tails.max(axis=1), *self._of_marks(), rows.pick * share, *self._agreement]
+        *agreement, outlier, other = self._agreement
+        columns += [tails.max(axis=1), *self._of_marks(), rows.pick * share, *agreement]
+        errors = rows.errors[:, 0].astype(np.float64)
+        columns += [errors, tail(self._space.errors, errors), *self._of_errors(), outlier, other]
         found = np.empty((len(rows), len(FEATURES)), dtype=np.float32)
         for place, column in enumerate(columns):
             found[:, place] = column
@@ -285,12 +321,22 @@ class MarkedRows:
         return [linear, along, along / np.maximum(lengths, np.float32(1e-9))]
 
     def _of_marks(self) -> list[float]:
-        answers, picks = self._answers, self.rows.pick
+        answers = self._answers
         n_marks, n_outliers = len(answers), int(answers.sum())
-        means = [float(picks[own].mean()) if own.any() else -1.0 for own in (answers, ~answers)]
+        means = self._means(self.rows.pick)
         counts = [n_marks, n_outliers, n_marks - n_outliers, n_outliers / n_marks]
         shape = [np.log(len(self._space.rows)), np.log(self._space.n_columns)]
         return [*counts, *shape, *means]
+
+    def _of_errors(self) -> list[float]:
+        every = self._space.errors
+        share = np.log((len(every) - np.searchsorted(every, _CERTAIN) + 0.5) / len(every))
+        return [*self._means(self.rows.errors[:, 0]), float(share)]
+
+    def _means(self, values: npt.NDArray[Any]) -> list[float]:
+        """Return the means of marked outliers and of other marked rows; -1 if there are none."""
+        kinds = (self._answers, ~self._answers)
+        return [float(values[own].mean()) if own.any() else -1.0 for own in kinds]
 
 
 def _agreement(

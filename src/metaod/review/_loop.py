@@ -117,8 +117,11 @@ class ReviewLoop:
         return sum(answer is True for answer in self._table.marks.values())
 
     @property
-    def expected_left(self) -> Left:
-        """How many outliers there are among the rows that are not marked, with an interval."""
+    def expected_left(self) -> Left | None:
+        """How many outliers there are among the rows that are not marked, with an interval.
+
+        None for tables of more than 3,000 rows.
+        """
         return self._table.left
 
 

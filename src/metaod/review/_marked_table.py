@@ -19,7 +19,7 @@ from metaod.review._features import (
     RowSpace,
     similarities,
 )
-from metaod.review._ranker import Left, Ranker, left_of, state_features
+from metaod.review._ranker import MOST_COUNTED, Left, Ranker, left_of, state_features
 
 MOST_MARKS = 200
 """Marks that are learned from; of more, outliers and others are thinned evenly."""
@@ -27,7 +27,7 @@ MOST_MARKS = 200
 MOST_ASKED = 50_000
 """Rows of a larger table that a question may be about: those that the pick scores highest."""
 
-_DRAWN = 10_000  # rows drawn from the others, by which the outliers left are estimated
+_MOST_WITH_ERRORS = 10_000  # and those whose cells are most probably wrong
 _BLOCK = 20_000  # rows whose similarities to all marks are in memory at once
 # log odds of a row before any mark, from the tail of the pick's score: 5 % on average
 _PRIOR_ODDS = -4.0
@@ -56,7 +56,7 @@ class MarkedTable:
     Notes
     -----
     An answer changes what is known of all rows. Of a large table only some are scored again at
-    once: those that may be asked about, and some that stand for the others. ``scores`` scores all.
+    once: those that may be asked about. ``scores`` scores all.
     """
 
     def __init__(
@@ -71,9 +71,7 @@ class MarkedTable:
         self._own = scores
         self.ranker = Ranker.shipped() if ranker is None else ranker
         self._answers: dict[int, bool | None] = {}
-        self._watched: npt.NDArray[np.intp] | None
-        self._weights: Scores | None
-        self._watched, self._weights = _watched_rows(scores)
+        self._watched = _watched_rows(scores, self.rows.errors)
         self._followed = self.rows if self._watched is None else self.rows[self._watched]
         self._similar: Floats32 = np.empty((len(KERNELS), 0, len(self._followed)), dtype=np.float32)
         self._places: list[int] = []  # the rows whose similarities are known
@@ -161,13 +159,9 @@ class MarkedTable:
     @cached_property
     def state(self) -> Matrix:
         """The features of the review, by which the outliers left are estimated."""
-        rest, weights = self.is_unmarked, None
         odds = self._odds if self._marks else self._followed.pick + _PRIOR_ODDS
-        shape = len(rest), self.space.n_columns
-        if self._watched is not None and self._weights is not None:
-            rest = rest[self._watched]
-            weights = self._weights[rest]
-        return state_features(odds[rest], list(self._marks.values()), shape, weights)
+        shape = len(odds), self.space.n_columns
+        return state_features(odds[self.is_unmarked], list(self._marks.values()), shape)
 
     @property
     def is_unmarked(self) -> npt.NDArray[np.bool_]:
@@ -177,16 +171,26 @@ class MarkedTable:
         return unmarked
 
     @cached_property
-    def left(self) -> Left:
-        """The number of outliers among the rows that are not marked, and its interval."""
+    def left(self) -> Left | None:
+        """The number of outliers among the rows that are not marked, and its interval.
+
+        None for a large table: in the tables that it was learned from outliers are not as rare.
+        """
+        if len(self._own) > MOST_COUNTED:
+            return None
         n_rows = int(self.is_unmarked.sum())
         if n_rows == 0:
             return Left(0.0, 0.0, 0.0)
         return left_of(self.ranker.left.predict(self.state)[0], n_rows)
 
-    def threshold(self) -> float:
-        """Return the score above which as many rows are flagged as outliers are expected."""
-        n_flagged = sum(self._marks.values()) + round(self.left.estimate)
+    def threshold(self, n_before: int = 0) -> float:
+        """Return the score above which as many rows are flagged as outliers are expected.
+
+        In a large table it is as many as were flagged before the marks, or all marked outliers.
+        """
+        n_marked = sum(self._marks.values())
+        left = self.left
+        n_flagged = max(n_marked, n_before) if left is None else n_marked + round(left.estimate)
         falling = np.sort(self.scores)[::-1]
         if n_flagged == 0:
             return float(np.nextafter(falling[0], np.inf))
@@ -260,18 +264,10 @@ def _thinned(marks: Mapping[int, bool]) -> list[int]:
     return sorted(kept)
 
 
-def _watched_rows(scores: Scores) -> tuple[npt.NDArray[np.intp] | None, Scores | None]:
-    """Return the rows of a large table that are scored after every answer; None for all.
-
-    Also return how many rows each of them stands for.
-    """
-    n_rows = len(scores)
-    if n_rows <= MOST_ASKED + _DRAWN:
-        return None, None
-    stands_for = np.zeros(n_rows)
-    stands_for[np.argsort(-scores, kind="stable")[:MOST_ASKED]] = 1.0
-    others = np.flatnonzero(stands_for == 0.0)
-    drawn = np.random.default_rng(0).choice(others, _DRAWN, replace=False)
-    stands_for[drawn] = len(others) / _DRAWN
-    watched = np.flatnonzero(stands_for)
-    return watched, stands_for[watched]
+def _watched_rows(scores: Scores, errors: Floats32) -> npt.NDArray[np.intp] | None:
+    """Return the rows of a large table that are scored after every answer; None for all."""
+    if len(scores) <= MOST_ASKED + _MOST_WITH_ERRORS:
+        return None
+    own = np.argpartition(-scores, MOST_ASKED)[:MOST_ASKED]
+    wrong = np.argpartition(-errors[:, 0], _MOST_WITH_ERRORS)[:_MOST_WITH_ERRORS]
+    return np.union1d(own, wrong[errors[wrong, 0] > 0])

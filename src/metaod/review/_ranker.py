@@ -14,14 +14,21 @@ from metaod.learners import FlatForest
 from metaod.models import Matrix, Scores
 from metaod.review._features import FEATURES
 
-_QUANTILES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
+_RANKS = (1, 3, 10, 30, 100, 300, 1000)
+_LOWEST = -30.0  # the log odds at ranks that a table does not have
+MOST_COUNTED = 3_000
+"""Rows of a table whose outliers left are estimated: larger ones were not learned from."""
+
+_RECENT = 10  # answers, which tell most about what is left
 
 STATE_FEATURES = (
-    "log expected share",
-    *(f"score at {share:.1%}" for share in _QUANTILES),
+    "log expected outliers",
+    *(f"score at rank {rank}" for rank in _RANKS),
     "marks",
     "marked outliers",
     "share of outliers",
+    "outliers of the last answers",
+    "answers since an outlier",
     "log rows",
     "log columns",
 )
@@ -37,8 +44,8 @@ class Ranker(Trained):
     rows : FlatForest
         The score of a row from its features (log odds).
     left : FlatForest
-        Low, middle and high estimate of the logarithm of the share of outliers among the rows that
-        are not marked, from the features of a review's state.
+        Low, middle and high estimate of the logarithm of the number of outliers among the rows
+        that are not marked, from the features of a review's state.
     features, state_features : tuple of str
         Names of the features that the forests take.
     """
@@ -78,41 +85,28 @@ class Left:
     high: float
 
 
-def state_features(
-    scores: Scores,
-    answers: Sequence[bool],
-    shape: tuple[int, int],
-    weights: Scores | None = None,
-) -> Matrix:
+def state_features(scores: Scores, answers: Sequence[bool], shape: tuple[int, int]) -> Matrix:
     """Return the features of a review, (1, features).
 
     ``scores`` are the log odds of the rows that are not marked, ``answers`` tell which of the
-    marked rows are outliers, and ``shape`` is that of the table. Each score can stand for several
-    rows: ``weights`` are their numbers.
+    marked rows are outliers, in the order in which they were marked, and ``shape`` is that of the
+    table. The features are of the rows with the highest scores, so that the same outliers among
+    more rows look alike.
     """
     n_marks, n_outliers = len(answers), sum(answers)
-    odds = np.clip(scores, -30.0, 30.0)
-    expected = np.average(1.0 / (1.0 + np.exp(-odds)), weights=weights)
-    places = [1 - share for share in _QUANTILES]
-    heights = np.quantile(odds, places) if weights is None else _quantiles(odds, weights, places)
+    odds = np.clip(np.sort(scores)[::-1][: _RANKS[-1]], _LOWEST, -_LOWEST)
+    expected = np.log(np.sum(1.0 / (1.0 + np.exp(-odds))) + 0.5)
+    heights = [odds[rank - 1] if rank <= len(odds) else _LOWEST for rank in _RANKS]
     share = n_outliers / n_marks if n_marks else -1.0
-    found = [np.log(expected), *heights, n_marks, n_outliers, share, *np.log(shape)]
-    return np.asarray([found], dtype=np.float64)
+    since = next((n for n, is_outlier in enumerate(answers[::-1]) if is_outlier), n_marks)
+    counts = [n_marks, n_outliers, share, sum(answers[-_RECENT:]), since]
+    return np.asarray([[expected, *heights, *counts, *np.log(shape)]], dtype=np.float64)
 
 
-def _quantiles(values: Scores, weights: Scores, places: Sequence[float]) -> Scores:
-    """Return the quantiles of values each of which stands for several."""
-    order = np.argsort(values)
-    below = np.cumsum(weights[order])
-    found = np.searchsorted(below, np.asarray(places) * below[-1])
-    return np.asarray(values[order[np.minimum(found, len(order) - 1)]])
+def left_of(log_numbers: Scores, n_rows: int) -> Left:
+    """Return the estimate for ``n_rows`` unmarked rows from three logarithms of a number.
 
-
-def left_of(log_shares: Scores, n_rows: int) -> Left:
-    """Return the estimate for ``n_rows`` unmarked rows from three logarithms of a share.
-
-    In the shares there is half an outlier more than there are, so that none has a logarithm.
+    In the numbers there is half an outlier more than there are, so that none has a logarithm.
     """
-    numbers = np.sort(np.exp(log_shares)) * n_rows - 0.5
-    low, middle, high = np.clip(numbers, 0.0, n_rows)
+    low, middle, high = np.clip(np.sort(np.exp(log_numbers)) - 0.5, 0.0, n_rows)
     return Left(float(middle), float(np.floor(low)), float(np.ceil(high)))

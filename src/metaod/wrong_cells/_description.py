@@ -139,6 +139,7 @@ def _number(
     if column.given is not None:  # what is far from the usual values of its row may be common
         is_far &= not column.scale.low <= column.values[row] <= column.scale.high
     kind = "far" if is_far else "series" if facts["series"] > _JUMP else "number"
+    kind = "copied" if own.copied[row] else kind
     return kind, *(_conditional(own, columns, row) or _usual(own, row)), None
 
 
@@ -158,7 +159,8 @@ def _text(
         return _contradicting(own, columns, row)
     if facts["pattern"] > _PATTERN or facts["coarse pattern"] > _PATTERN:
         return "pattern", "", "", None
-    return "category", *_usual(own, row), _suggestion(own, row)
+    kind = "copied" if own.copied[row] else "category"
+    return kind, *_usual(own, row), _suggestion(own, row)
 
 
 def _contradicting(own: CellEvidence, columns: Sequence[Column], row: int) -> Described:

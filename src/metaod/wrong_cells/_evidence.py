@@ -129,6 +129,8 @@ class CellEvidence:
         The usual residual, on the column's scale.
     related : sequence of int
         The places of the columns that tell most about it.
+    copied : ndarray of bool
+        Whether all rows hold the value of the row before in time, which few do.
     """
 
     column: Column
@@ -142,6 +144,7 @@ class CellEvidence:
     better: Mapping[int, str]
     unit: float
     related: Sequence[int]
+    copied: npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +178,7 @@ def gather(
     formulas = find_durations(columns, reference)
     formulas |= find_formulas(columns, weights, reference, seed)
     orders = broken_orders(columns, weights, reference)
-    series = find_series(columns)
+    series, copies = find_series(columns)
     alike, first_alike = rows_alike(columns, positions)
     naming = min(range(len(columns)), key=lambda place: _naming_order(columns[place]))
     texts = {p: spellings(own) for p, own in enumerate(columns) if not own.is_number}
@@ -233,8 +236,8 @@ def gather(
         cells.append(
             CellEvidence(
                 column, rows[kept], features[kept], alone[kept], expected[place],
-                contradictions[place], formulas.get(place), slips,
-                better.get(place, {}), residuals[place].unit, related_to[:_MOST_RELATED],
+                contradictions[place], formulas.get(place), slips, better.get(place, {}),
+                residuals[place].unit, related_to[:_MOST_RELATED], copies[place],
             )
         )  # fmt: skip
     return TableEvidence(cells, first_alike, counted, n_rows)

@@ -46,6 +46,7 @@ KINDS = {
     "stuck": "stuck?",
     "number": "unexpected for this row",
     "category": "unexpected for this row",
+    "copied": "copied from the row before?",
 }
 """Kinds of findings: a word for programs, and how screens name it."""
 
@@ -168,6 +169,15 @@ class WrongCells:
     def n_findings(self) -> int:
         """Cells that are probably wrong."""
         return self.n_dropped + int(self._are_findings().sum())
+
+    def of_rows(self) -> npt.NDArray[np.float32]:
+        """Return each row's score, and for each of `KINDS` its largest score of a cell."""
+        found = np.zeros((len(self.row_scores), 1 + len(KINDS)), dtype=np.float32)
+        found[:, 0] = self.row_scores
+        kinds = self.cells["kind"].map(dict(zip(KINDS, range(1, 1 + len(KINDS)), strict=True)))
+        places = self.cells["row"].to_numpy(dtype=np.intp), kinds.to_numpy(dtype=np.intp)
+        np.maximum.at(found, places, self.cells["score"].to_numpy(dtype=np.float32))
+        return found
 
     def at(self, places: npt.NDArray[np.intp]) -> "WrongCells":
         """Return the findings of some rows, by their positions among these; no row twice."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import permutations, product
 
 import numpy as np
+import numpy.typing as npt
 
 from metaod.wrong_cells._columns import Codes, Column, Values
 from metaod.wrong_cells._numbers import decimals_of
@@ -23,6 +24,9 @@ _MOST_EQUAL = 0.9
 _LEAST_RELATED = 0.3  # of the variance of numbers that are compared
 _PER_DAY = (1.0, 24.0, 1440.0, 1 / 7, 12 / 365.25, 1 / 365.25)  # units in which time is counted
 _MOST_DATES = 6
+_MOST_COPIES = 0.02  # of a column's rows, where they are a sign of an error
+
+Marks = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,17 +255,23 @@ def broken_orders(columns: Sequence[Column], weights: Values, reference: Codes) 
     return broken
 
 
-def find_series(columns: Sequence[Column]) -> list[Values]:
+def find_series(columns: Sequence[Column]) -> tuple[list[Values], list[Marks]]:
     """Return by how much numbers jump out of their series, if a date orders the rows.
 
-    The date has a value of its own in each row, or in each row of a group by another column.
+    Also return which cells hold the value of the row before, in columns where few do. The date has
+    a value of its own in each row, or in each row of a group by another column.
     """
     n_rows = len(columns[0].codes)
     jumps = [np.zeros(n_rows) for _ in columns]
+    copies = [np.zeros(n_rows, dtype=np.bool_) for _ in columns]
     order, groups = _in_time(columns)
     if order is None:
-        return jumps
+        return jumps, copies
     for place, column in enumerate(columns):
+        codes = column.codes[order]
+        same = (codes == np.roll(codes, 1)) & (groups == np.roll(groups, 1)) & (codes >= 0)
+        same[0] = False
+        copies[place][order] = same & (same.mean() <= _MOST_COPIES)
         if column.kind != "number" or column.is_few:
             continue
         mapped = column.mapped[order]
@@ -275,7 +285,7 @@ def find_series(columns: Sequence[Column]) -> list[Values]:
         usual = float(np.median(jump[inside])) * 1.4826 if inside.any() else 0.0
         if 0 < usual < 0.5:
             jumps[place][order] = np.log1p(np.maximum(jump - apart / 2, 0) / max(usual, 0.02))
-    return jumps
+    return jumps, copies
 
 
 def _in_time(columns: Sequence[Column]) -> tuple[Codes | None, Codes]:

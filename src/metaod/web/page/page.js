@@ -384,8 +384,10 @@ function showQuestion(review) {
   const { left } = review;
   const number = (n) => el("b", {}, amount(Math.round(n)));
   const unsure = review.n_unsure ? [" · unsure ", number(review.n_unsure)] : [];
-  fill("counts", "Answered ", number(review.n_answered), " · outliers ", number(review.n_found), ...unsure,
-    " · expected left ", number(left.estimate), ` (${amount(Math.round(left.low))} to ${amount(Math.round(left.high))})`,
+  const expected = left
+    ? [" · expected left ", number(left.estimate), ` (${amount(Math.round(left.low))} to ${amount(Math.round(left.high))})`]
+    : [];
+  fill("counts", "Answered ", number(review.n_answered), " · outliers ", number(review.n_found), ...unsure, ...expected,
     " · flagged ", number(review.n_flagged));
   const names = (row) => row.names.flatMap((name) => [" · ", value(name)]);
   fill("question", ...(review.row == null ? ["Every row is answered."] : [`Row ${amount(review.row)}`, ...names(review)]));
