@@ -135,11 +135,14 @@ def _weights(sample: Sample) -> Scores:
     return weights
 
 
-def fit_left(states: Matrix, log_numbers: Scores, groups: npt.NDArray[Any]) -> FlatForest:
+def fit_left(
+    states: Matrix, log_numbers: Scores, groups: npt.NDArray[Any], whole: npt.NDArray[np.bool_]
+) -> FlatForest:
     """Fit low, middle and high quantiles of the number of outliers among the unmarked rows.
 
     The interval is widened until it covers the wanted part of the states of groups that were left
-    out of the fit (conformal quantile regression).
+    out of the fit (conformal quantile regression), of whole tables and of thinned ones. ``whole``
+    tells which states are of whole tables.
     """
     folds = origin_folds(groups, _N_FOLDS)
     misses = np.empty(len(states))
@@ -150,7 +153,9 @@ def fit_left(states: Matrix, log_numbers: Scores, groups: npt.NDArray[Any]) -> F
         )
         misses[out] = np.maximum(low - log_numbers[out], log_numbers[out] - high)
     forest = flat_boosting(*_quantiles(states, log_numbers, np.ones(len(states), bool)))
-    wider = float(np.quantile(misses, Ranker.coverage))
+    wider = max(
+        float(np.quantile(misses[own], Ranker.coverage)) for own in (whole, ~whole) if own.any()
+    )
     return replace(forest, values=forest.values + np.array([-wider, 0.0, wider]))
 
 

@@ -169,14 +169,17 @@ class Training:
 
     def fit_left(self, part: Any, fold_of: dict[str, Any], ranker: Ranker) -> None:
         """Fit the estimate of the outliers left, and write the finished ranker."""
-        states, numbers, groups = [], [], []
+        states, numbers, groups, whole = [], [], [], []
+        of_marks = Ranker.state_features.index("marks")
         for name, fold in fold_of.items():
             if fold != part:
                 with np.load(self.work / "left" / f"{name}.npz") as arrays:
                     states.append(arrays["states"])
                     numbers.append(arrays["log_numbers"])
                 groups += [name] * len(numbers[-1])
-        left = fit_left(np.concatenate(states), np.concatenate(numbers), np.array(groups))
+                whole.append(np.cumsum(states[-1][:, of_marks] == 0) == 1)  # the first review
+        joined = map(np.concatenate, (states, numbers))
+        left = fit_left(*joined, np.array(groups), np.concatenate(whole))
         Ranker(ranker.rows, left).write(self.work / f"ranker-{part}.review")
 
     def parallel(self, calls: Any) -> None:

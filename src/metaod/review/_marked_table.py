@@ -178,10 +178,10 @@ class MarkedTable:
         """
         if len(self._own) > MOST_COUNTED:
             return None
-        n_rows = int(self.is_unmarked.sum())
-        if n_rows == 0:
+        n_left = int(self.is_unmarked.sum())
+        if n_left == 0:
             return Left(0.0, 0.0, 0.0)
-        return left_of(self.ranker.left.predict(self.state)[0], n_rows)
+        return left_of(self.ranker.left.predict(self.state)[0], len(self._own), n_left)
 
     def threshold(self, n_before: int = 0) -> float:
         """Return the score above which as many rows are flagged as outliers are expected.

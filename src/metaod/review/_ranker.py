@@ -16,8 +16,9 @@ from metaod.review._features import FEATURES
 
 _RANKS = (1, 3, 10, 30, 100, 300, 1000)
 _LOWEST = -30.0  # the log odds at ranks that a table does not have
-MOST_COUNTED = 3_000
-"""Rows of a table whose outliers left are estimated: larger ones were not learned from."""
+_MOST_ROWS = 1500  # of a table in training; of a larger one ranks are those of so many rows
+MOST_COUNTED = 2 * _MOST_ROWS
+"""Rows of a table whose outliers left are estimated: it was not measured on larger ones."""
 
 _RECENT = 10  # answers, which tell most about what is left
 
@@ -90,23 +91,30 @@ def state_features(scores: Scores, answers: Sequence[bool], shape: tuple[int, in
 
     ``scores`` are the log odds of the rows that are not marked, ``answers`` tell which of the
     marked rows are outliers, in the order in which they were marked, and ``shape`` is that of the
-    table. The features are of the rows with the highest scores, so that the same outliers among
-    more rows look alike.
+    table. The features are of the rows with the highest scores.
     """
     n_marks, n_outliers = len(answers), sum(answers)
-    odds = np.clip(np.sort(scores)[::-1][: _RANKS[-1]], _LOWEST, -_LOWEST)
-    expected = np.log(np.sum(1.0 / (1.0 + np.exp(-odds))) + 0.5)
-    heights = [odds[rank - 1] if rank <= len(odds) else _LOWEST for rank in _RANKS]
+    per_rank = _rows_per_rank(shape[0])
+    ranks = [round(rank * per_rank) for rank in _RANKS]
+    odds = np.clip(np.sort(scores)[::-1][: ranks[-1]], _LOWEST, -_LOWEST)
+    expected = np.log(np.sum(1.0 / (1.0 + np.exp(-odds))) / per_rank + 0.5)
+    heights = [odds[rank - 1] if rank <= len(odds) else _LOWEST for rank in ranks]
     share = n_outliers / n_marks if n_marks else -1.0
     since = next((n for n, is_outlier in enumerate(answers[::-1]) if is_outlier), n_marks)
     counts = [n_marks, n_outliers, share, sum(answers[-_RECENT:]), since]
-    return np.asarray([[expected, *heights, *counts, *np.log(shape)]], dtype=np.float64)
+    sizes = np.log(shape[0] / per_rank), np.log(shape[1])
+    return np.asarray([[expected, *heights, *counts, *sizes]], dtype=np.float64)
 
 
-def left_of(log_numbers: Scores, n_rows: int) -> Left:
-    """Return the estimate for ``n_rows`` unmarked rows from three logarithms of a number.
+def _rows_per_rank(n_rows: int) -> float:
+    return max(1.0, n_rows / _MOST_ROWS)
+
+
+def left_of(log_numbers: Scores, n_rows: int, n_left: int) -> Left:
+    """Return the estimate for the unmarked rows of a table from three logarithms of a number.
 
     In the numbers there is half an outlier more than there are, so that none has a logarithm.
     """
-    low, middle, high = np.clip(np.sort(np.exp(log_numbers)) - 0.5, 0.0, n_rows)
+    numbers = (np.sort(np.exp(log_numbers)) - 0.5) * _rows_per_rank(n_rows)
+    low, middle, high = np.clip(numbers, 0.0, n_left)
     return Left(float(middle), float(np.floor(low)), float(np.ceil(high)))
