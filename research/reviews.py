@@ -224,6 +224,8 @@ def play(
 
     def measure(answers: int) -> None:
         left = marked.left
+        if left is None:
+            raise ValueError(f"{table.name} has too many rows")
         expected = (left.low, left.estimate, left.high)
         precision = table.precision(measured(marked))
         flagged = table.f1(marked.scores > marked.threshold())

@@ -7,6 +7,7 @@ more ordinary to them.
 """
 
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -60,8 +61,11 @@ def calibrate(
 def _judged(
     table: Table, preparation: Preparation, fitted: Fitted, cells: CellCheck | None
 ) -> Matrix:
-    scores = fitted.score(preparation.transform(table).X)
-    return np.column_stack([scores, *([] if cells is None else [cells.find(table).row_scores])])
+    X = preparation.transform(table).X
+    if cells is None:
+        return fitted.score(X)[:, None]
+    wrong = cells.find(table)
+    return np.column_stack([fitted.score(X, errors=wrong.of_rows()), wrong.row_scores])
 
 
 def _fitted_to(
@@ -81,7 +85,8 @@ def _fitted_to(
         n_reference=min(len(rows), n_learned),
     )
     if fitted.marked is not None:
-        marked = again.markable(fitted.marked.ranker)
+        errors = None if fitted.errors is None else fitted.errors[rows]
+        marked = replace(again, errors=errors).markable(fitted.marked.ranker)
         answers = fitted.marked.marks
         places = zip(range(len(rows)), rows.tolist(), strict=True)
         marked.mark({place: answers[row] for place, row in places if row in answers})
