@@ -9,6 +9,7 @@ CONSTRAINTS ?= constraints.txt
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 JOBS ?= auto
+KERNEL_TESTS ?= tests/learners/test_dcg.py tests/history/test_metrics.py tests/models tests/review/test_features.py tests/wrong_cells
 
 # `make reproduce`: processes of its long steps, and where its testbeds, store and results go
 PROCESSES ?= -1
@@ -16,7 +17,13 @@ TESTBEDS ?= reproduction
 RESULTS ?= results
 STARTED := $(shell date +%s)
 
-.PHONY: help demo docs test test-research test-cluster coverage lint types layers format clean test-oldest golden constraints reproduce
+# `make harden` and `make mutate`: how long or how much
+SECONDS ?= 600
+COUNT ?= 1000000
+N ?= 20
+SEED ?= 1
+
+.PHONY: help demo docs test test-research test-cluster coverage coverage-kernels lint types layers format clean test-oldest golden constraints reproduce harden mutate release-check
 help:
 	@sed -n '2,4s/^# \{0,1\}//p' Makefile
 
@@ -37,6 +44,14 @@ $(STAMPS)/dev: pyproject.toml $(CONSTRAINTS) | $(STAMPS)/venv
 
 $(STAMPS)/research: pyproject.toml $(CONSTRAINTS) | $(STAMPS)/venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -e ".[research]"
+	@mkdir -p $(STAMPS) && touch $@ $(STAMPS)/run
+
+$(STAMPS)/harden: pyproject.toml $(CONSTRAINTS) | $(STAMPS)/venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -e ".[dev,harden]"
+	@mkdir -p $(STAMPS) && touch $@ $(STAMPS)/run $(STAMPS)/research $(STAMPS)/dev
+
+$(STAMPS)/release: pyproject.toml $(CONSTRAINTS) | $(STAMPS)/venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -e ".[release]"
 	@mkdir -p $(STAMPS) && touch $@ $(STAMPS)/run
 
 $(STAMPS)/docs: pyproject.toml $(CONSTRAINTS) | $(STAMPS)/venv
@@ -74,6 +89,23 @@ test-cluster: $(STAMPS)/dev
 # apart from `make test`: tracing makes the tests half as slow again
 coverage: $(STAMPS)/dev
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --cov --cov-report=term
+
+# lines of compiled functions too, which numba hides: the tests of these alone, without compilation
+coverage-kernels: export NUMBA_DISABLE_JIT = 1
+coverage-kernels: $(STAMPS)/dev
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(KERNEL_TESTS) --cov --cov-report=term
+
+# attacks on what docs/promises.md promises, and its table; counts add up from run to run
+harden: $(STAMPS)/harden
+	$(BIN)/python -m harden all --seconds $(SECONDS) --count $(COUNT)
+
+# N changes to the mathematics, each of which a test should notice
+mutate: $(STAMPS)/dev
+	$(BIN)/python -m harden mutate --count $(N) --seed $(SEED)
+
+# what can be checked of a release without publishing it; the files are in build/release
+release-check: $(STAMPS)/release
+	PYTHON=$(BIN)/python harden/release.sh
 
 lint: $(STAMPS)/dev
 	$(BIN)/ruff check .
@@ -118,7 +150,7 @@ golden:
 # renews the versions that CI installs, from what is newest today
 constraints:
 	rm -rf .venv-newest && $(PYTHON) -m venv .venv-newest
-	.venv-newest/bin/python -m pip install --quiet --disable-pip-version-check -e ".[dev,docs]"
+	.venv-newest/bin/python -m pip install --quiet --disable-pip-version-check -e ".[dev,docs,harden,release]"
 	{ sed -n '/^#/p' constraints.txt; .venv-newest/bin/python -m pip freeze --exclude-editable; } > constraints.new
 	mv constraints.new constraints.txt && rm -rf .venv-newest
 

@@ -28,6 +28,8 @@ include_patterns = [
     "README.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
+    "SECURITY.md",
+    "RELEASING.md",
     "docs/*.md",
     "docs/*/*.md",
     "results/**.md",
@@ -64,7 +66,7 @@ CONTENTS = {
         "docs/metafeatures",
         "docs/performance-matrix",
     ],
-    "Reference": ["docs/cli", "docs/api", "docs/reference"],
+    "Reference": ["docs/cli", "docs/api", "docs/reference", "docs/promises"],
     "Evidence": [
         "Overview <docs/evidence>",
         "docs/selector",
@@ -81,7 +83,7 @@ CONTENTS = {
         "The shipped matrix <docs/performance-matrix-summary>",
         "Files <results/README>",
     ],
-    "Project": ["docs/architecture", "CONTRIBUTING", "Research <research/README>", "CHANGELOG"],
+    "Project": ["docs/architecture", "CONTRIBUTING", "Research <research/README>", "CHANGELOG", "SECURITY", "RELEASING"],
 }
 """Pages by the captions of the sidebar, some with a shorter title."""
 
