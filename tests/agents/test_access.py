@@ -47,6 +47,8 @@ def test_names_with_and_without_a_folder(access, places):
         ("/etc/passwd", "outside"),
         ("~/.ssh/id_rsa", "no-file"),
         ("nothing.csv", "no-file"),
+        ("postgresql://user@host/orders", "no-file"),
+        ("*.csv", "no-file"),
         ("inner", "folder"),
         ("{base}/tables", "folder"),
         ("circle.csv", None),

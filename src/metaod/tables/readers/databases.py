@@ -62,7 +62,7 @@ def read(source: Source, options: Reading) -> Content:
             if options.query is None and source.url is None:
                 raise
             what = f"the query failed ({_reason(error)})"
-            raise BadFile(source.name, what, remedy="correct it; nothing is written") from error
+            raise BadFile(source.name, what, remedy="correct it; a query can only read") from error
     # read once: a second answer may have other rows, or the same in another order
     again = partial(_cells, frame)
     return Content(frame, declares_types=opened is not _sqlite, read_cells=again)
