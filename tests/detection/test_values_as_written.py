@@ -1,5 +1,8 @@
 """Findings, reasons and corrections are written as the user's file has its values."""
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -82,7 +85,15 @@ def test_an_accepted_correction_is_written_in_the_notation_of_its_column(found, 
 def test_reasons_are_written_as_the_file_has_them(found, path, tmp_path):
     [margin] = found.explain([80])
     assert str(margin.reasons[0]).startswith("Marge 1.250,0 % (usually ")
-    assert str(margin.reasons[0]).endswith(" %)")
+    assert re.fullmatch(r"usually [0-9]+,[0-9] % to [0-9]+,[0-9] %", margin.reasons[0].usual)
     found.model.save(tmp_path / "pick.mod")
     later = metaod.load(tmp_path / "pick.mod").explain_rows(read_table(path).take(np.array([80])))
     assert str(later[0].reasons[0]) == str(margin.reasons[0])
+
+
+def test_drift_is_written_as_the_file_has_its_values(found, path):
+    later = read_table(path)
+    frame = later.frame.assign(Marge=3 * later.frame["Marge"])
+    [drift] = found.model.preparation_.transform(replace(later, frame=frame)).record.drift
+    assert re.search(r"outside [0-9]+,[0-9] % to [0-9]+,[0-9] % ", drift.sentence())
+    assert drift.high < 1

@@ -278,7 +278,7 @@ class _Numbers:
         if self.unit == "m":
             return self.style.text(np.timedelta64(int(number // 1e9), "s"))
         width = (self.high - self.low) * self.style.factor
-        return self.style.text(number, lambda own: _range_end(own, width))
+        return self.style.about(number, lambda own: _range_end(own, width))
 
 
 @dataclass(frozen=True)

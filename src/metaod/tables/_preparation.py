@@ -32,6 +32,7 @@ from metaod.tables._past import order_notes
 from metaod.tables._record import (
     UNUSED_DATES,
     ColumnRecord,
+    Drift,
     PreparationRecord,
     PreparedTable,
     find_drift,
@@ -45,6 +46,7 @@ from metaod.tables._relations import (
     name_evidence,
 )
 from metaod.tables._roles import ROLE_NAMES, Roles, earlier_output
+from metaod.tables._styles import Style
 from metaod.tables._table import Rows, Table
 
 Preparable = Table | pd.DataFrame | npt.NDArray[Any]
@@ -260,7 +262,10 @@ class Preparation:
         evidence = self.record_.evidence
         done = PreparationRecord(len(rows), tuple(records), tuple(messages), evidence=evidence)
         usual = [column.usual for column in self.columns_]
-        done = replace(done, drift=find_drift(usual, self.record_, done, X))
+        drift = find_drift(usual, self.record_, done, X)
+        if isinstance(table, Table):
+            drift = tuple(_in_style(own, table.style(own.column)) for own in drift)
+        done = replace(done, drift=drift)
         return PreparedTable(X, self.names_, rows.frame.index, done, rows.source, self.fixed_)
 
     def read(self, table: Preparable) -> Table:
@@ -501,6 +506,14 @@ class NothingToScore(UserError):
             where=where,
             remedy="add columns of measurements whose values differ from row to row",
         )
+
+
+def _in_style(drift: Drift, style: Style) -> Drift:
+    """Name the usual range as the new rows have their values."""
+    if style.is_plain or drift.low is None:
+        return drift
+    ends = (pd.Timestamp(own) if isinstance(own, str) else own for own in (drift.low, drift.high))
+    return replace(drift, usual=" to ".join(style.text(own) for own in ends))
 
 
 def _typed(

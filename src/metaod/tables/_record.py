@@ -225,6 +225,8 @@ class Drift:
         The usual range: that of the central 98 % of the fitted rows; text for dates.
     is_used : bool
         Whether the column is used for scores; new categories are reported of unused ones too.
+    usual : str
+        The usual range in the notation of the new rows, if that is not how Python writes it.
     """
 
     column: str
@@ -235,6 +237,7 @@ class Drift:
     low: float | str | None = None
     high: float | str | None = None
     is_used: bool = True
+    usual: str = ""
 
     def sentence(self) -> str:
         """Describe the drift.
@@ -251,7 +254,7 @@ class Drift:
             number_text(end) if isinstance(end, float) else str(end)
             for end in (self.low, self.high)
         ]
-        shown = what or f"are outside {' to '.join(ends)}"
+        shown = what or f"are outside {self.usual or ' to '.join(ends)}"
         shares = f"{self.share:.1%} of the rows {shown} (expected: {self.expected:.1%})"
         column = f"{self.column!r}" if self.is_used else f"{self.column!r} (not used)"
         return f"drift in {column}: {shares}"

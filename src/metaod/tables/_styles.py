@@ -87,6 +87,10 @@ class Style:
         shown: Any = value if self.factor == 1 else float(value) * self.factor
         return self._number((write or self._digits)(shown))
 
+    def about(self, value: Any, write: Callable[[float], str]) -> str:
+        """Write a computed value with no more decimals than the column has."""
+        return self.text(value, lambda own: self._shortened(own, write(own)))
+
     def _digits(self, number: float) -> str:
         """Write a number with the decimals of the column, if it has no more."""
         if self.decimals is not None and abs(number) < 1e15:
@@ -94,6 +98,12 @@ class Style:
             if np.isclose(float(text), number, rtol=1e-12):
                 return text
         return str(number) if isinstance(number, int | np.integer) else number_text(number)
+
+    def _shortened(self, number: float, text: str) -> str:
+        part = text.partition(".")[2]
+        if self.decimals is None or not part.isdecimal() or len(part) <= self.decimals:
+            return text
+        return f"{number:.{self.decimals}f}"
 
     def _number(self, text: str) -> str:
         """Write the digits of a number with the marks of the column."""

@@ -171,7 +171,7 @@ class Column:
 
     def shown(self, number: float) -> str:
         """Write a number of the column as the user has them, with four digits."""
-        return self.style.text(self.value(number), lambda own: f"{float(f'{own:.4g}'):.12g}")
+        return self.style.about(self.value(number), lambda own: f"{float(f'{own:.4g}'):.12g}")
 
 
 @dataclass(frozen=True, eq=False)
