@@ -199,6 +199,20 @@ def test_a_few_answers_tell_whether_wrong_cells_or_unusual_rows_are_meant(two_ki
     assert np.median(review.scores[meant[2:]]) > np.median(review.scores[others[2:]])
 
 
+@pytest.mark.parametrize(("most", "rule"), [(599, "before"), (600, "answers")])
+def test_answers_do_not_tell_how_many_rows_of_a_large_table_are_flagged(
+    two_kinds, monkeypatch, most, rule
+):
+    monkeypatch.setattr("metaod.review._marked_table.MOST_COUNTED", most)
+    table = metaod.read_table(two_kinds)
+    found = metaod.detection.detect(table, marks=dict.fromkeys(range(590, 593), True))
+    assert found.rule == rule
+    if rule == "before":
+        without = metaod.detection.detect(table)
+        n_flagged = int((without.scores > without.threshold).sum())
+        assert int((found.scores > found.threshold).sum()) == max(n_flagged, 3)
+
+
 def test_new_rows_are_scored_with_their_wrong_cells(tmp_path, two_kinds):
     marks = dict.fromkeys(WRONG[:3], True) | dict.fromkeys(UNUSUAL[:3], False)
     detector = MetaOD(pick="committee").fit(two_kinds, marks=marks)

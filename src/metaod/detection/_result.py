@@ -190,7 +190,8 @@ class Detection:
         if self.model.contamination != "auto":
             return "share"
         if self.marks is not None:
-            return "answers"
+            marked = self.model.fitted_.marked
+            return "before" if marked is not None and marked.left is None else "answers"
         return "few" if self.gap is None else "gap"
 
     @property

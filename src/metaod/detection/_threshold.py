@@ -13,7 +13,7 @@ Contamination = float | Literal["auto"]
 FEW_SHARE, FEW_ROWS = 0.01, 100
 """Most rows that are flagged if nothing tells how many: a share of the rows, and a number."""
 
-Rule = Literal["gap", "few", "share", "number", "answers", "saved"]
+Rule = Literal["gap", "few", "share", "number", "answers", "before", "saved"]
 
 RULES: dict[Rule, str] = {
     "gap": "the rows above a clear gap in the scores",
@@ -21,6 +21,7 @@ RULES: dict[Rule, str] = {
     "share": "the share that was asked for",
     "number": "the number that was asked for",
     "answers": "as many as the answers suggest",
+    "before": "as many as without answers; of a large table they do not tell how many",
     "saved": "scores above the threshold of the saved pick",
 }
 """What decides how many rows are flagged for their scores, as people read it."""
