@@ -19,7 +19,7 @@ import argparse
 import time
 import warnings
 import zlib
-from itertools import zip_longest
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ from research.commands.evaluate_wrong_cells import EIGHT
 from research.running import Journal
 from research.tables import write_csv, write_table
 from research.wrong_cells.planting import plant
-from research.wrong_cells.tables import SHARED, tables
+from research.wrong_cells.tables import SHARED, Source, sources
 
 FOLDER = Path(__file__).parents[2] / "results" / "checks"
 SHARES = (0.005, 0.01, 0.05)
@@ -60,12 +60,10 @@ def main() -> None:
     kept = Journal(FOLDER / ".journal" / f"{name}checks.jsonl")
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        every = list(tables(given.part, given.tables, given.shared))
-        kinds = [[own for own in every if own[0].kind == kind] for kind in ("numeric", "mixed")]
-        in_turn = (own for pair in zip_longest(*kinds) for own in pair if own is not None)
-        for source, frame in in_turn:
+        parts = [sources(given.part, kind, given.shared) for kind in ("numeric", "mixed")]
+        for source in islice(chain(*zip(*parts, strict=False)), given.tables):
             if source.name not in kept.done:
-                kept.add(source.name, measured(frame, zlib.crc32(source.name.encode())))
+                kept.add(source.name, measured(source, zlib.crc32(source.name.encode())))
                 print(source.name, len(kept.done), kept.done[source.name], flush=True)
     lines = [
         {"table": table, **size, **line}
@@ -78,8 +76,12 @@ def main() -> None:
     write_table(summary(results), FOLDER, f"{name}summary")
 
 
-def measured(frame: pd.DataFrame, seed: int) -> dict[str, Any]:
+def measured(source: Source, seed: int) -> dict[str, Any]:
     """Fit to one half of a table and check the other; a table that is refused has no lines."""
+    try:
+        frame = source.load()
+    except UserError as error:
+        return {"refused": str(error), "lines": []}
     order = np.random.default_rng(seed).permutation(len(frame))[:MOST_ROWS]
     frame = frame.iloc[:, :MOST_COLUMNS]
     first, second = (frame.iloc[half].reset_index(drop=True) for half in np.array_split(order, 2))

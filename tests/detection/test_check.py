@@ -191,6 +191,13 @@ def test_wrong_promises_are_refused(model, later, given):
     assert error.value.owner == "check"
 
 
+def test_copies_of_a_row_are_judged_together(model, later):
+    later.loc[300] = later.loc[3].where(later.columns != "number", 7)  # a number of its own
+    order = model.cells_.arranged(metaod.read_table(later)).tolist()
+    assert sorted(order) == list(range(400))
+    assert abs(order.index(3) - order.index(300)) == 1
+
+
 def test_large_tables_are_held_out_in_part(monkeypatch):
     monkeypatch.setattr(held_out, "_ENOUGH", 100)
     model = metaod.MetaOD().fit(orders("2024-01", 0, 700))

@@ -32,7 +32,8 @@ class FarFinder:
 
     def find(self, table, given=None):
         found = []
-        for name, (low, middle, high) in self._usual.items():
+        for name in [own for own in self._usual if own in table.frame]:
+            low, middle, high = self._usual[name]
             far = np.abs(table.frame[name].to_numpy(np.float64) - middle) / (high - low)
             for row in np.flatnonzero(far > 50).tolist():
                 score = 1.0 - 1 / far[row]

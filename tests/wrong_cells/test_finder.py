@@ -242,3 +242,11 @@ def test_very_wide_and_very_short_tables_have_no_findings():
         found = find_wrong_cells(read_table(frame))
         assert len(found.cells) == 0
         assert not found.flags().any()
+
+
+def test_columns_that_later_rows_lack_are_not_looked_at():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"number": range(200), "size": rng.normal(size=200).round(3)})
+    finder = WrongCellFinder().fit(read_table(frame))
+    later = read_table(frame.iloc[[3]].assign(size=900.0)[["size"]])
+    assert {own.column for own in finder.find(later).findings()} == {"size"}

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from metaod.detection._threshold import Contamination
 from metaod.models import Scores
@@ -91,8 +92,7 @@ class CellCheck:
         others = rows.take(new) if len(known) else rows
         given = given and given.take(new)
         if is_later:
-            usual = {name: self._usual(name) for name in self._moving}
-            others = replace(others, frame=others.frame.assign(**usual))
+            others = self._lasting(others)
         found = self._finder.find(others, given)
         if len(known) == 0:
             return found
@@ -122,8 +122,7 @@ class CellCheck:
         if context is not None and context.over:
             by_order = rows.frame[context.over[0]].sort_values(kind="stable")
             return by_order.index.to_numpy(dtype=np.intp)
-        usual = {name: self._usual(name) for name in self._moving}
-        keys = row_keys(replace(rows, frame=rows.frame.assign(**usual)))
+        keys = pd.util.hash_pandas_object(self._lasting(rows).frame, index=False)
         _, first, codes, counts = np.unique(
             keys, return_index=True, return_inverse=True, return_counts=True
         )
@@ -143,6 +142,10 @@ class CellCheck:
         if self._preparation.context_ is None:
             return None
         return self._preparation.given(self._preparation.rows_of(table)[0])
+
+    def _lasting(self, rows: Table) -> Table:
+        """Return rows without the columns whose values may be others in later rows."""
+        return replace(rows, frame=rows.frame.drop(columns=[*self._moving & {*rows.frame}]))
 
     def _usual(self, name: str) -> Any:
         """Return a value of a column that is no evidence: the most frequent one."""

@@ -1,6 +1,7 @@
 """Find the wrong cells of a table: evidence for every cell, a learned score, and findings."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, Self
 
@@ -96,11 +97,15 @@ class WrongCellFinder:
         return found
 
     def find(self, table: Table, given: Given | None = None) -> WrongCells:
-        """Find the wrong cells of later rows, beside the rows of the fitted table."""
-        known = columns_of(self.reference_, self._given)
-        columns = joined(known, columns_of(table, given))
+        """Find the wrong cells of later rows, beside the rows of the fitted table.
+
+        Columns that the rows lack are not looked at.
+        """
+        frame = self.reference_.frame
+        known = replace(self.reference_, frame=frame[[n for n in frame if n in table.frame]])
+        columns = joined(columns_of(known, self._given), columns_of(table, given))
         n_known = self.reference_.n_rows
-        order = canonical_order(columns)
+        order = canonical_order(columns) if columns else np.arange(0)
         reference = np.flatnonzero(order < n_known)
         found = self._find(table, columns, order, reference, given, n_known)
         return with_stuck(found, table, given)
