@@ -83,7 +83,14 @@ CONTENTS = {
         "The shipped matrix <docs/performance-matrix-summary>",
         "Files <results/README>",
     ],
-    "Project": ["docs/architecture", "CONTRIBUTING", "Research <research/README>", "CHANGELOG", "SECURITY", "RELEASING"],
+    "Project": [
+        "docs/architecture",
+        "CONTRIBUTING",
+        "Research <research/README>",
+        "CHANGELOG",
+        "SECURITY",
+        "RELEASING",
+    ],
 }
 """Pages by the captions of the sidebar, some with a shorter title."""
 

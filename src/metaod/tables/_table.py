@@ -356,7 +356,9 @@ class Rows:
 
 
 def _as_frame(table: object, source: str, fitted_names: Sequence[str] | None) -> pd.DataFrame:
-    if hasattr(type(table), "__arrow_c_stream__") and not isinstance(table, pd.DataFrame):
+    if hasattr(type(table), "__arrow_c_stream__") and not isinstance(
+        table, pd.DataFrame | pd.Series
+    ):
         table = read_memory(table, Reading()).frame
     if isinstance(table, pd.DataFrame):
         frame = table.copy(deep=False)

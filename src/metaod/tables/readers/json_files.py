@@ -56,19 +56,19 @@ def read(source: Source, options: Reading) -> Content:
 
 def _records(source: Source, options: Reading) -> tuple[str, _Numbered]:
     """Return what is counted, lines or records, and the records with their numbers."""
-    lines = _lines(source)
+    lines, most = _lines(source), options.memory_limit
     beginning = list(islice(lines, 2))
     if len(beginning) == 2:
         try:
-            _parse(beginning[0][1], source, options.memory_limit)
+            _parse(beginning[0][1], source, most)
         except BadFile:
             pass  # the first line of a value that goes on
         else:
             found = chain(beginning, lines)
-            parsed = ((n, _parse(line, source, options.memory_limit, n)) for n, line in found)
+            parsed = ((n, _parse(line, source, most, n)) for n, line in found)
             return "line", parsed
     with source.open() as stream:
-        whole = _parse(stream.read(), source, options.memory_limit)
+        whole = _parse(stream.read(), source, most)
     return "record", enumerate(_list_in(whole, source, options), start=1)
 
 
