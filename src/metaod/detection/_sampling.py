@@ -14,6 +14,7 @@ import numpy.typing as npt
 from joblib import effective_n_jobs
 
 from metaod.models import Matrix, ModelSpec
+from metaod.tables import canonical_order
 
 LEAST_NEIGHBOURS = 10
 """Neighbours that a model keeps in a sample, if it has as many in the table."""
@@ -37,7 +38,8 @@ def reference_rows(X: Matrix, n_rows: int, seed: int) -> Places | None:
     """
     if n_rows >= len(X):
         return None
-    drawn = np.random.default_rng(seed).choice(len(X), n_rows, replace=False)
+    order, _ = canonical_order(X)
+    drawn = order[np.random.default_rng(seed).choice(len(X), n_rows, replace=False)]
     sample = X[drawn]
     same = np.flatnonzero(sample.min(axis=0) == sample.max(axis=0))
     added = [place(X[:, column]) for column in same for place in (np.argmin, np.argmax)]

@@ -16,6 +16,7 @@ from metaod.models._estimator import check_contamination, check_fixed, check_n_j
 from metaod.models._model_id import ModelId
 from metaod.models._registry import family
 from metaod.models._scaling import FittedScaling, ScoreScale, fit_scaling
+from metaod.tables import canonical_order
 
 _BLOCK = 4_096
 """New rows scored at once: the 300 neighbours of each take some 100 MB."""
@@ -23,6 +24,9 @@ _BLOCK = 4_096
 
 class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotations
     """A PyOD detector that applies the spec's scaling to its input.
+
+    The package's own families are fitted to the rows and columns in an order that depends on their
+    values alone: a table in another order gets the same scores.
 
     Parameters
     ----------
@@ -40,7 +44,7 @@ class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotat
     Attributes
     ----------
     detector_, scaling_ : object, FittedScaling
-        The detector, fitted on scaled columns, and the fitted scaling.
+        The detector, fitted on scaled columns in its own order, and the fitted scaling.
     decision_scores_, threshold_, labels_ : ndarray, float, ndarray
         As in PyOD: scores of the training rows (higher is more outlying), the threshold that
         ``contamination`` sets on them, and 1 for the rows above it.
@@ -79,7 +83,13 @@ class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotat
         X = check_array(X, dtype=np.float64)
         self._set_n_classes(None)
         self.n_features_in_ = X.shape[1]
-        scaling = fit_scaling(spec.scaling, X, check_fixed("SpecDetector", self.fixed, X.shape[1]))
+        fixed = check_fixed("SpecDetector", self.fixed, X.shape[1])
+        rows: Any = slice(None)
+        if own.builtin:  # a user's own family may use the order
+            rows, self._columns = canonical_order(X)
+            X = np.ascontiguousarray(X[rows][:, self._columns])
+            fixed = None if fixed is None else fixed[self._columns]
+        scaling = fit_scaling(spec.scaling, X, fixed)
         scaled = scaling.transform(X)
         reason = own.why_not(dict(spec.params), *scaled.shape)
         if reason is not None:
@@ -92,7 +102,8 @@ class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotat
         except Exception as error:  # a detector may raise anything at a value that it cannot take
             problem = f"the detector failed with {type(error).__name__}: {error}"
             raise UserError(problem, where=spec.id, remedy="check its hyperparameters") from error
-        self.decision_scores_ = _training_scores(detector, spec, len(X))
+        self.decision_scores_ = np.empty(len(X))
+        self.decision_scores_[rows] = _training_scores(detector, spec, len(X))
         self.scaling_, self.detector_ = scaling, detector
         self._process_decision_scores()
         return self
@@ -113,8 +124,9 @@ class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotat
             problem = "the detector has no decision_function and cannot score new rows"
             remedy = "fit it on the old and new rows together"
             raise UserError(problem, where=str(self.spec), remedy=remedy)
-        X = check_array(X, dtype=np.float64)
         own = family(self._model().detector)
+        X = check_array(X, dtype=np.float64)
+        X = X[:, self._columns] if own.builtin else X
         # blocks bound the memory; a user's own family may score all rows together
         block = _BLOCK if own.builtin else len(X)
         parts = [

@@ -20,6 +20,7 @@ from metaod.models._costs import expected_costs
 from metaod.models._estimator import Estimator, check_fixed, grouped
 from metaod.models._scaling import FittedScaling, ScoreScale, fit_scaling
 from metaod.models._spec import ModelSpec
+from metaod.tables import canonical_order
 
 
 class CellState(StrEnum):
@@ -148,13 +149,16 @@ def _score(
     budget: Budget,
     fixed: npt.NDArray[np.bool_] | None,
 ) -> Iterator[Scored]:
+    rows, columns = canonical_order(X)  # in which a detector is fitted too
+    ordered = np.ascontiguousarray(X[rows][:, columns])
+    places = np.argsort(rows)
     for name, group in grouped(specs, lambda spec: spec.scaling).items():
         try:
-            scaling = fit_scaling(name, X, fixed)
+            scaling = fit_scaling(name, ordered, None if fixed is None else fixed[columns])
         except UserError as error:
             yield from _without_scores(group, trials, CellState.FAILED, _describe(error))
             continue
-        scaled = scaling.transform(X)
+        scaled = scaling.transform(ordered)
         possible = []
         for spec, cost in zip(group, expected_costs(group, *scaled.shape), strict=True):
             reason = spec.why_not(*scaled.shape)
@@ -170,11 +174,20 @@ def _score(
         own = [spec for spec in equivalent if spec.is_builtin]
         others = [spec for spec in equivalent if not spec.is_builtin]
         found = chain(
-            _together(scaled, scaling, own, trials), _one_by_one(X, others, trials, fixed)
+            (_reordered(found, places) for found in _together(scaled, scaling, own, trials)),
+            _one_by_one(X, others, trials, fixed),
         )
         for scored in found:
             for spec in equivalent[scored.spec]:
                 yield replace(scored, spec=spec)
+
+
+def _reordered(scored: Scored, places: npt.NDArray[np.intp]) -> Scored:
+    if scored.scores is None:
+        return scored
+    scores = scored.scores[places]
+    scores.flags.writeable = False
+    return replace(scored, scores=scores)
 
 
 def _together(

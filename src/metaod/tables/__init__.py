@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from metaod.tables._context import Given
     from metaod.tables._file_patterns import pattern_files
     from metaod.tables._objects import nanoseconds, plain_values
+    from metaod.tables._order import canonical_order, hash_of_name, row_hashes
     from metaod.tables._preparation import NothingToScore, Preparation, prepare
     from metaod.tables._read_rows import ReadRows
     from metaod.tables._reading import is_file, read_table
@@ -42,8 +43,10 @@ __all__ = [
     "Style",
     "Table",
     "TableStream",
+    "canonical_order",
     "cell_text",
     "check_whole",
+    "hash_of_name",
     "is_file",
     "is_large",
     "load_example",
@@ -52,6 +55,7 @@ __all__ = [
     "plain_values",
     "prepare",
     "read_table",
+    "row_hashes",
     "save_table",
     "saved_table",
     "stream_table",

@@ -6,6 +6,7 @@ look like outliers. A number that is usual in the table can be unusual for its r
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ import scipy
 
 from metaod.tables._columns import CategoryColumn, Column, NumberColumn, UnusedColumn, free_name
 from metaod.tables._objects import Labels, spread
+from metaod.tables._order import hash_of_name, row_hashes
 from metaod.tables._record import UNRELATED
 from metaod.tables._roles import Roles
 from metaod.tables._table import Rows
@@ -227,8 +229,9 @@ def find_evidence(
         return columns, ()
     sample = rows
     if len(rows) > MOST_ROWS:
+        order = np.argsort(_hashes_of(rows, columns), kind="stable")
         drawn = np.random.default_rng(0).choice(len(rows), MOST_ROWS, replace=False)
-        sample = rows.take(np.sort(drawn))
+        sample = rows.take(np.sort(order[drawn]))
     labels, numbers = _labels_and_numbers(columns, sample)
     relations = Relations.among(labels, numbers)
     kept = {*relations.related, *roles.named("only"), *roles.named("category")}
@@ -307,3 +310,12 @@ def check_evidence(
             raise ValueError(f"there is no pair of {pair.category!r} and {pair.number!r}")
     if len(evidence) not in (len(pairs[:1]), len(pairs[:1]) + 1):
         raise ValueError("columns of evidence do not fit the pairs")
+
+
+def _hashes_of(rows: Rows, columns: Sequence[Column]) -> Any:
+    named = {column.name: rows.frame[column.name] for column in columns}
+    hashed: Any = (
+        (pd.util.hash_pandas_object(series, index=False).to_numpy("u8"), hash_of_name(name))
+        for name, series in named.items()
+    )
+    return row_hashes(hashed)

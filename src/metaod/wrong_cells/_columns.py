@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaod.tables import Given, Style, Table, cell_text, nanoseconds
+from metaod.tables import Given, Style, Table, cell_text, hash_of_name, nanoseconds, row_hashes
 
 Kind = Literal["number", "date", "truth", "text"]
 Values = npt.NDArray[np.float64]
@@ -21,9 +21,9 @@ _MOST_CLASSES = 63  # rarer values are predicted as one
 _SKEW = 3.0  # of a positive column that is compared on logarithms
 _PLAIN = Style()
 _DAY = 86_400e9
+_ODD = np.uint64(0x9E3779B97F4A7C15)  # spreads the bits of a count
 _LARGEST = 1e100  # sums and products of larger numbers overflow; findings show them as they are
 _LEAST = 1e-300
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # an odd number that spreads the bits of a hash
 
 
 @dataclass(frozen=True, eq=False)
@@ -336,27 +336,22 @@ def _joined(first: Column, second: Column) -> Column:
     return Column(first.name, first.kind, joined_codes, values, misfits, second.style, given)
 
 
-def row_hashes(columns: Sequence[Column]) -> npt.NDArray[np.uint64]:
+def hashes_of(columns: Sequence[Column]) -> npt.NDArray[np.uint64]:
     """Return a hash of each row's cells in some columns, whatever their order is."""
-    total = np.zeros(len(columns[0].codes), dtype=np.uint64)
-    for column in columns:
-        own = pd.util.hash_array(np.array([column.name], dtype=object))[0]
-        mixed = (column.hashes ^ own) * _GOLDEN
-        total += mixed ^ (mixed >> np.uint64(29))
-    return total
+    return row_hashes((column.hashes, hash_of_name(column.name)) for column in columns)
 
 
 def row_keys(table: Table) -> npt.NDArray[np.uint64]:
     """Return a hash of each row; the second of two equal rows has another than the first."""
     columns = columns_of(table)
-    keys = row_hashes(columns) if columns else np.zeros(table.n_rows, dtype=np.uint64)
+    keys = hashes_of(columns) if columns else np.zeros(table.n_rows, dtype=np.uint64)
     repeated = pd.Series(keys).groupby(keys).cumcount().to_numpy(dtype=np.uint64)
-    return keys + repeated * _GOLDEN
+    return np.asarray(keys + repeated * _ODD)
 
 
 def canonical_order(columns: Sequence[Column]) -> Codes:
     """Return an order of the rows that depends on their cells alone, not on where they stand."""
-    return np.argsort(row_hashes(columns), kind="stable")
+    return np.argsort(hashes_of(columns), kind="stable")
 
 
 def in_order(columns: Sequence[Column], order: Codes) -> list[Column]:

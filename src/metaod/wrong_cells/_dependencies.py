@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from metaod.wrong_cells._columns import Codes, Column, Values, row_hashes
+from metaod.wrong_cells._columns import Codes, Column, Values, hashes_of
 
 _LEAST_AGREEMENT = 0.75  # of rows with their group, beyond what the frequencies give
 _MOST_DETERMINANTS = 40
@@ -178,10 +178,10 @@ def rows_alike(
     row of each that does. Rows of an earlier table, at negative positions, repeat nothing.
     """
     rest = [column for column in columns if not is_key(column)]
-    exact, first = repeats(row_hashes(columns), positions)
+    exact, first = repeats(hashes_of(columns), positions)
     near, first_near = np.zeros(len(exact), dtype=np.bool_), first
     if rest:
-        near, first_near = repeats(row_hashes(rest), positions)
+        near, first_near = repeats(hashes_of(rest), positions)
     near &= ~exact
     if len(rest) < 4 or near.mean() > 0.05:
         near[:] = False
