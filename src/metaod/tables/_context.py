@@ -17,6 +17,7 @@ import pandas as pd
 from metaod._state import Shape
 from metaod.errors import BadColumn, Message, Setting, counted, listed
 from metaod.tables._columns import Column, FittedColumn, NumberColumn, UnusedColumn
+from metaod.tables._groups import FEWEST_VALUES, fit_groups
 from metaod.tables._objects import Labels
 from metaod.tables._others import Others
 from metaod.tables._past import Past
@@ -24,12 +25,6 @@ from metaod.tables._record import IN_CONTEXT, Usual
 from metaod.tables._roles import Roles
 from metaod.tables._table import Rows
 
-_FEWEST_VALUES = 5  # distinct numbers that are compared in context
-_ENOUGH = 10  # rows of a group whose middle is its own, and as which the whole counts for a spread
-_MEDIAN_NOISE = 1.57  # variance of a median, in that of a mean
-_LEAST_SPREAD = 0.05  # of the whole, if all groups hold a constant
-_SKEW = 3.0
-_MORE_EVEN = 0.7  # how much more alike groups must be on logarithms
 _UNIT = 0.4  # as of combinations
 _CENTRAL = 1.645  # spreads on either side of the usual range: nine of ten values
 _LARGEST = 1e150
@@ -205,7 +200,7 @@ class Context:
             if isinstance(column, NumberColumn)
             and column.kind in ("numeric", "duration")
             and (column.name in named or by or over or target)
-            and (column.name in named or _n_distinct(rows, column.name) >= _FEWEST_VALUES)
+            and (column.name in named or _n_distinct(rows, column.name) >= FEWEST_VALUES)
         )
         signs = tuple(sides.get(name, 0) for name in names)
         keys = _keys(rows, by)
@@ -218,7 +213,7 @@ class Context:
             raise BadColumn(by[-1], what, remedy=remedy, path=rows.place.path)
         values = _numbers(rows, names)
         codes = _codes(keys, groups)
-        parts = [_middles_and_spreads(own, codes, len(groups)) for own in values.T]
+        parts = [fit_groups(own, codes, len(groups)) for own in values.T]
         is_log = tuple(part[2] for part in parts)
         shape = (len(groups) + 1, len(names))
         middles, spreads = (np.array([part[i] for part in parts]).T.reshape(shape) for i in (0, 1))
@@ -404,47 +399,3 @@ def _sequences(keys: npt.NDArray[np.object_], codes: Codes, n_groups: int) -> Co
     found = codes.copy()
     found[is_new] = n_groups + pd.factorize(keys[is_new], sort=True)[0]
     return found
-
-
-def usual_size(values: Values) -> Values:
-    """Return the usual size of numbers with the middle 0, by column; NaN is left out."""
-    sizes = np.abs(values)
-    middle, outer = np.nanquantile(sizes, [0.5, 0.9], axis=0)
-    return np.asarray(np.maximum(middle * 1.4826, outer / 1.645 * 0.5))
-
-
-def _middles_and_spreads(
-    values: Values, codes: Codes, n_groups: int
-) -> tuple[Values, Values, bool]:
-    """Return the middle and spread of a column in each group and in the whole, on its scale."""
-    finite = np.isfinite(values)
-    own, codes = values[finite], codes[finite]
-    raw = _fit_groups(own, codes, n_groups)
-    if own.min() <= 0:
-        return *raw[:2], False
-    low, high = np.quantile((own - raw[0][codes]), [0.05, 0.95])
-    log = _fit_groups(np.log(own), codes, n_groups)
-    is_skewed = high > _SKEW * -low and n_groups == 1
-    is_more_even = n_groups > 1 and log[2] < _MORE_EVEN * raw[2]
-    return (*log[:2], True) if is_skewed or is_more_even else (*raw[:2], False)
-
-
-def _fit_groups(values: Values, codes: Codes, n_groups: int) -> tuple[Values, Values, float]:
-    """Return middles and spreads, and how much spreads of groups differ (of their logarithms)."""
-    series = pd.Series(values)
-    counts = np.bincount(codes, minlength=n_groups).astype(np.float64)
-    whole = float(np.median(values))
-    total = float(usual_size(values - whole)) or float(np.std(values)) or 1.0
-    middles = series.groupby(codes).median().reindex(range(n_groups)).fillna(whole).to_numpy()
-    left = values - middles[codes]
-    within = float(usual_size(left)) or _LEAST_SPREAD * total
-    noise = _MEDIAN_NOISE * within**2 / np.maximum(counts, 1)
-    between = max((1.4826 * float(np.median(np.abs(middles - whole)))) ** 2 - noise.mean(), 0.0)
-    weights = np.where(counts >= _ENOUGH, 1.0, between / (between + noise))
-    spreads = 1.4826 * series.sub(middles[codes]).abs().groupby(codes).median()
-    own = spreads.reindex(range(n_groups)).fillna(within).to_numpy()
-    known = own[(counts >= _FEWEST_VALUES) & (own > 0)]
-    uneven = float(np.std(np.log(known))) if len(known) > 1 else 0.0
-    middles = whole + weights * (middles - whole)
-    pooled = np.sqrt((counts * own**2 + _ENOUGH * within**2) / (counts + _ENOUGH))
-    return np.append(middles, whole), np.append(pooled, total), uneven

@@ -16,6 +16,7 @@ import pandas as pd
 from metaod._state import Shape
 from metaod.errors import Message, Setting, counted
 from metaod.tables._columns import Column, NumberColumn
+from metaod.tables._groups import usual_size
 from metaod.tables._record import date_text, number_text
 from metaod.tables._table import Rows
 
@@ -181,7 +182,7 @@ class Past:
         memory = _memories(left, groups)
         left = left - _levels(left, groups, memory)
         middle = np.nan_to_num(_median(left))
-        spread = np.maximum(_size(left - middle), _LEAST_LEFT)
+        spread = np.maximum(usual_size(left - middle), _LEAST_LEFT)
         sticky = []
         for own_rows in rows.T:
             first, lengths = _runs(own_rows, groups)
@@ -280,8 +281,8 @@ def order_notes(columns: Sequence[Column], rows: Rows) -> list[Message]:
         if np.count_nonzero(np.diff(times[order])) < _SHARED * len(times):
             continue
         own = np.column_stack(values)[order]
-        sizes = _size(own - _median(own))
-        if (_size(np.diff(own, axis=0)) < _CLOSE * sizes).any():
+        sizes = usual_size(own - _median(own))
+        if (usual_size(np.diff(own, axis=0)) < _CLOSE * sizes).any():
             what = "Rows are not compared with those before them; {over} would do so."
             return [Message("order-not-used", what, over=Setting("over", column.name))]
     return []
@@ -346,7 +347,7 @@ def _by_memory(
     n_before = np.arange(len(groups)) - np.flatnonzero(first)[np.cumsum(first) - 1]
     last, few = frame.shift(1).to_numpy(), _medians_before(frame, _FEW)
     jump = np.abs(last - few)  # a row after an outlier is compared with those before it
-    found = {1: np.where(jump > _JUMP * _size(jump), few, last), _FEW: few}
+    found = {1: np.where(jump > _JUMP * usual_size(jump), few, last), _FEW: few}
     level = np.full(values.shape, np.nan)
     for size in sizes:
         before = found[size] if size in found else _medians_before(frame, size)
@@ -361,10 +362,10 @@ def _medians_before(frame: pd.DataFrame, size: int) -> Values:
 
 def _left(values: Values, groups: Codes, sizes: Sequence[int] = _MEMORIES) -> dict[int, Values]:
     """Return the size of what each memory leaves, by column."""
-    left = {0: _size(values - _median(values))}
+    left = {0: usual_size(values - _median(values))}
     for size, level in _by_memory(values, groups, sizes):
         rest = values - level
-        left[size] = _size(rest - _median(rest))
+        left[size] = usual_size(rest - _median(rest))
     return left
 
 
@@ -391,11 +392,3 @@ def _runs(values: Values, groups: Codes) -> tuple[Codes, Codes]:
 
 def _median(values: Values) -> Values:
     return np.asarray(np.nanmedian(values, axis=0)) if len(values) else np.zeros(values.shape[1])
-
-
-def _size(values: Values) -> Values:
-    """Return the usual size of numbers by column; NaN is left out."""
-    if not len(values):
-        return np.ones(values.shape[1])
-    middle, outer = np.nanquantile(np.abs(values), [0.5, 0.9], axis=0)
-    return np.asarray(np.maximum(middle * 1.4826, outer / 1.645 * 0.5))
