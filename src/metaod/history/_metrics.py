@@ -99,7 +99,7 @@ def _measure(
     n = len(order)
     total = 0
     for label in y:
-        total += label
+        total += int(label)
     ap = 0.0
     below_pairs = 0.0
     at_n = -1.0
@@ -110,7 +110,7 @@ def _measure(
         stop = start + 1
         gained = int(y[order[start]])
         while stop < n and scores[order[stop]] == scores[order[start]]:
-            gained += y[order[stop]]
+            gained += int(y[order[stop]])
             stop += 1
         width = stop - start
         # each outlier of the tie beats the inliers below it, and half of those within it
