@@ -9,7 +9,7 @@ CONSTRAINTS ?= constraints.txt
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 JOBS ?= auto
-KERNEL_TESTS ?= tests/learners/test_dcg.py tests/history/test_metrics.py tests/models tests/review/test_features.py tests/wrong_cells
+KERNEL_TESTS ?= tests/history/test_metrics.py tests/learners/test_dcg.py tests/review/test_features.py
 
 # `make reproduce`: processes of its long steps, and where its testbeds, store and results go
 PROCESSES ?= -1
@@ -22,6 +22,7 @@ SECONDS ?= 600
 COUNT ?= 1000000
 N ?= 20
 SEED ?= 1
+FILES ?=
 
 .PHONY: help demo docs test test-research test-cluster coverage coverage-kernels lint types layers format clean test-oldest golden constraints reproduce harden mutate release-check
 help:
@@ -93,7 +94,7 @@ coverage: $(STAMPS)/dev
 # lines of compiled functions too, which numba hides: the tests of these alone, without compilation
 coverage-kernels: export NUMBA_DISABLE_JIT = 1
 coverage-kernels: $(STAMPS)/dev
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(KERNEL_TESTS) --cov --cov-report=term
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(KERNEL_TESTS) --cov --cov-config=harden/kernels.coveragerc --cov-report=term
 
 # attacks on what docs/promises.md promises, and its table; counts add up from run to run
 harden: $(STAMPS)/harden
@@ -101,7 +102,7 @@ harden: $(STAMPS)/harden
 
 # N changes to the mathematics, each of which a test should notice
 mutate: $(STAMPS)/dev
-	$(BIN)/python -m harden mutate --count $(N) --seed $(SEED)
+	$(BIN)/python -m harden mutate $(FILES) --count $(N) --seed $(SEED)
 
 # what can be checked of a release without publishing it; the files are in build/release
 release-check: $(STAMPS)/release

@@ -77,7 +77,7 @@ def run_mutants(options: argparse.Namespace) -> int:
     from harden import mutants
 
     n_surviving = n = 0
-    for file, line, change, lives in mutants.sample(options.count, options.seed):
+    for file, line, change, lives in mutants.sample(options.count, options.seed, options.target):
         n, n_surviving = n + 1, n_surviving + lives
         print(f"{'survives' if lives else 'noticed'}: {file}:{line}: {change}", flush=True)
     print(f"{n} changes with seed {options.seed}, {n_surviving} survive")

@@ -234,7 +234,7 @@ class Scene:
         problems = [] if run.code in codes else [f"exit code {run.code}: {run.err[-600:]}"]
         if "Traceback" in run.err and harm != "without memory":
             problems.append(f"a traceback: {run.err[-900:]}")
-        if run.code == 2 and run.err.count("\n") > 1 and harm != "without memory":
+        if run.code == 2 and run.err.count("metaod: error:") != 1 and harm != "without memory":
             problems.append(f"more than one line: {run.err[-600:]}")
         problems += self._left(content(folder, self.job.store), run, harm)
         again = finished(started(self.job.words, folder), self.job.answers)

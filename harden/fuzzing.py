@@ -209,6 +209,7 @@ def start_target(name: str, seconds: float, count: int, seed: int) -> dict[str, 
     """Run a target in a process of its own; return its figures. One that dies is a failure."""
     figures = WORK / f"{name}.json"
     figures.unlink(missing_ok=True)
+    (WORK / "failures" / name).mkdir(parents=True, exist_ok=True)
     words = ["-m", "harden", "target", name, str(seconds), str(count), str(seed)]
     with (WORK / f"{name}.log").open("wb") as log:
         done = subprocess.run(

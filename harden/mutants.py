@@ -101,11 +101,11 @@ def survives(file: str, source: str, folder: Path) -> bool:
     return done.returncode == 0
 
 
-def sample(count: int, seed: int) -> Iterator[tuple[str, int, str, bool]]:
-    """Yield drawn changes: the file, its line, the change, and whether it survives."""
+def sample(count: int, seed: int, files: list[str]) -> Iterator[tuple[str, int, str, bool]]:
+    """Yield changes drawn from all or some files: file, line, change, and whether it survives."""
     found = [
         (file, number)
-        for file in TESTED
+        for file in files or TESTED
         for number, _ in enumerate(
             changes(ast.parse((ROOT / "src/metaod" / file).read_text("utf-8")))
         )
