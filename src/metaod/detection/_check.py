@@ -24,7 +24,7 @@ from metaod.models import Matrix, Scores
 from metaod.options import Checking, document
 from metaod.selection import OnProgress
 from metaod.tables import Drift, Roles, Table, is_file, read_table
-from metaod.wrong_cells import CONFIDENT, Finding
+from metaod.wrong_cells import CERTAIN, CONFIDENT, Finding
 
 USUAL_SHARE = 0.01
 """The promised share of ordinary rows that are flagged, if none is asked for."""
@@ -76,8 +76,19 @@ class Check:
 
     @cached_property
     def flags(self) -> npt.NDArray[np.bool_]:
-        """Whether each row is flagged."""
-        return self.p_values <= self.limit
+        """Whether each row is flagged: by the promise, or for a cell that is certainly wrong."""
+        return (self.p_values <= self.limit) | self.certain
+
+    @cached_property
+    def certain(self) -> npt.NDArray[np.bool_]:
+        """Which rows have a cell that is almost certainly wrong, however many the first table has.
+
+        These are beyond the promise: if the first table has such errors, rows with errors are
+        like its rows.
+        """
+        wrong = None if self.found is None else self.found.wrong
+        nothing = np.zeros(len(self.p_values), dtype=np.bool_)
+        return nothing if wrong is None else wrong.flags(CERTAIN)
 
     @cached_property
     def rows(self) -> Places:
@@ -101,7 +112,8 @@ class Check:
         if self.found is None or self.found.wrong is None:
             return {}
         flagged = set(np.flatnonzero(self.flags).tolist())
-        for_cells = set(np.flatnonzero(self.by_answer[:, -1] <= self.limit).tolist())
+        by_cells = (self.by_answer[:, -1] <= self.limit) | self.certain
+        for_cells = set(np.flatnonzero(by_cells).tolist())
         cells: dict[int, list[Finding]] = {}
         for own in self.found.wrong.findings(0.0):  # the most certain first
             is_first = own.row in for_cells and own.row not in cells
@@ -114,7 +126,7 @@ class Check:
         """Whether more rows are flagged than a clean table may have."""
         most = self.promise.max_findings
         if most is None and self.promise.false_discoveries is None:
-            return self.chance < LEVEL
+            return self.chance < LEVEL or bool(self.certain.any())
         return self.n_flagged > (most or 0)
 
     @property
@@ -146,6 +158,8 @@ class Check:
             return f"{text} ({self.promise.max_findings:,} allowed)"
         if self.promise.false_discoveries is not None:
             return text
+        if n_certain := int(self.certain.sum()):
+            return f"{text}, {n_certain:,} with a cell that is almost certainly wrong"
         return f"{text}, {'' if self.has_excess else 'no '}more than chance explains"
 
     def promise_text(self) -> str:

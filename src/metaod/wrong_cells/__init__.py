@@ -3,6 +3,7 @@
 from metaod.wrong_cells._columns import row_keys
 from metaod.wrong_cells._finder import WrongCellFinder, find_wrong_cells
 from metaod.wrong_cells._findings import (
+    CERTAIN,
     CONFIDENT,
     Collector,
     Finding,
@@ -11,6 +12,7 @@ from metaod.wrong_cells._findings import (
 from metaod.wrong_cells._patterns import Pattern, Sign, choose, find_patterns, with_shared_values
 
 __all__ = [
+    "CERTAIN",
     "CONFIDENT",
     "Collector",
     "Finding",

@@ -22,7 +22,10 @@ _LONGEST = 40
 _LEAST_CONFIRMED = 0.5  # of the answers about cells alike, for others to stay findings together
 
 _NUMERIC = re.compile(r"[^\w\s'\"]*\s?[0-9]")  # a number, date or amount: -21,5 or $ 1,234
-_CERTAINTIES = {0.9: "almost certain", 0.7: "likely", 0.0: "possible"}
+CERTAIN = 0.9
+"""The least score of a cell that is almost certainly wrong."""
+
+_CERTAINTIES = {CERTAIN: "almost certain", 0.7: "likely", 0.0: "possible"}
 
 KINDS = {
     "type": "not of the column's type",
