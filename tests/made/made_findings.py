@@ -30,7 +30,7 @@ class FarFinder:
         self.found_ = self.find(table)
         return self
 
-    def find(self, table, given=None):
+    def find(self, table, given=None, moving=()):
         found = []
         for name in [own for own in self._usual if own in table.frame]:
             low, middle, high = self._usual[name]

@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metaod.tables import read_table
-from metaod.wrong_cells import CONFIDENT, find_wrong_cells
+from metaod.wrong_cells import CONFIDENT, WrongCellFinder, find_wrong_cells
 
 N_ROWS = 300
+DATES = ("placed", "sent")
 SEEDS = st.integers(0, 2**32 - 1)
 few = settings(max_examples=8)
 
@@ -156,3 +157,16 @@ def test_a_number_of_days_hours_or_weeks_that_two_dates_do_not_give_is_found(see
     ]
     assert own.kind == "formula"
     assert own.suggestion == pytest.approx(usual, abs=1)
+
+
+@few
+@given(SEEDS, st.integers(-400, 4_000))
+def test_later_dates_are_judged_by_their_distances_alone(seed, days):
+    rng = np.random.default_rng(seed)
+    finder = WrongCellFinder().fit(read_table(orders_of_a_shop(rng)))
+    later = orders_of_a_shop(rng)
+    row = int(rng.integers(N_ROWS))
+    later.loc[row, "sent"] = later.loc[row, "placed"] - pd.Timedelta(days=9)
+    moved = later.assign(**{name: later[name] + pd.Timedelta(days=days) for name in DATES})
+    found = finder.find(read_table(moved), moving=DATES).findings()
+    assert {own.row for own in found if own.column in DATES} == {row}

@@ -48,9 +48,9 @@ class CellCheck:
     ) -> None:
         columns = preparation.record_.columns
         self.names = [column.name for column in columns if column.role != "ignored"]
-        self._moving = {
-            own.name for own in columns if own.kind in ("date", "identifier") and not own.is_used
-        }
+        unused = {own.name: own.kind for own in columns if not own.is_used}
+        self._dates = {name for name, kind in unused.items() if kind == "date"}
+        self._named = {name for name, kind in unused.items() if kind == "identifier"}
         self._preparation, self._seed = preparation, seed
         self.table = self.checked(table)
         finder = WrongCellFinder(random_state=seed, n_jobs=n_jobs)
@@ -81,8 +81,8 @@ class CellCheck:
         table : Table
             The rows.
         is_later : bool, default=True
-            Whether the rows are of a later time than the fitted table: then the values of dates and
-            identifiers that are not used to score rows may be others.
+            Whether the rows are of a later time than the fitted table: then all dates that are not
+            used to score rows may be later, and identifiers are not looked at.
         """
         rows, given = self.checked(table), self._given(table)
         places, is_known = self._find(rows)
@@ -91,9 +91,11 @@ class CellCheck:
             return self.found.at(places)
         others = rows.take(new) if len(known) else rows
         given = given and given.take(new)
+        dates: set[str] = set()
         if is_later:
-            others = self._lasting(others)
-        found = self._finder.find(others, given)
+            dates = self._dates
+            others = _without(others, self._named)
+        found = self._finder.find(others, given, dates)
         if len(known) == 0:
             return found
         parts = Collector(rows.n_rows)
@@ -122,7 +124,9 @@ class CellCheck:
         if context is not None and context.over:
             by_order = rows.frame[context.over[0]].sort_values(kind="stable")
             return by_order.index.to_numpy(dtype=np.intp)
-        keys = pd.util.hash_pandas_object(self._lasting(rows).frame, index=False)
+        keys = pd.util.hash_pandas_object(
+            _without(rows, self._dates | self._named).frame, index=False
+        )
         _, first, codes, counts = np.unique(
             keys, return_index=True, return_inverse=True, return_counts=True
         )
@@ -143,10 +147,6 @@ class CellCheck:
             return None
         return self._preparation.given(self._preparation.rows_of(table)[0])
 
-    def _lasting(self, rows: Table) -> Table:
-        """Return rows without the columns whose values may be others in later rows."""
-        return replace(rows, frame=rows.frame.drop(columns=[*self._moving & {*rows.frame}]))
-
     def _usual(self, name: str) -> Any:
         """Return a value of a column that is no evidence: the most frequent one."""
         values = self.table.frame[name].mode()
@@ -164,6 +164,11 @@ class CellCheck:
         keys = row_keys(self.table)
         order = np.argsort(keys, kind="stable")
         return keys[order], order
+
+
+def _without(rows: Table, names: set[str]) -> Table:
+    """Return rows without the columns whose values are others in later rows."""
+    return replace(rows, frame=rows.frame.drop(columns=[*names & {*rows.frame}]))
 
 
 def flagged(

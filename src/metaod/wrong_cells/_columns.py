@@ -1,6 +1,6 @@
 """The columns of a table as evidence needs them: numbers, codes of values, texts, and bins."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -171,7 +171,7 @@ class Column:
 
     def shown(self, number: float) -> str:
         """Write a number of the column as the user has them, with four digits."""
-        return self.style.about(self.value(number), lambda own: f"{float(f'{own:.4g}'):.12g}")
+        return self.style.text(self.value(number), lambda own: f"{float(f'{own:.4g}'):.12g}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,6 +308,28 @@ def _typed(series: "pd.Series[Any]") -> tuple[Kind, npt.NDArray[Any]]:
         return "number", np.clip(finite, -_LARGEST, _LARGEST)
     texts = series.astype(object)
     return "text", texts.where(texts.isna(), texts.map(str)).to_numpy(dtype=object)
+
+
+def moved(
+    reference: Sequence[Column], new: Sequence[Column], moving: Container[str]
+) -> list[Column]:
+    """Return reference columns whose dates are moved to where those of new rows are.
+
+    All are moved by as many days, so that times between them stay: by as many as the column that
+    needs fewest.
+    """
+    later = {own.name: own for own in new if own.kind == "date" and own.present.any()}
+    dates = [own.name for own in reference if own.name in moving and own.kind == "date"]
+    steps = [
+        float(round(np.nanmedian(later[own.name].values) - np.nanmedian(own.values)))
+        for own in reference
+        if own.name in dates and own.name in later and own.present.any()
+    ]
+    days = min(steps, key=abs, default=0.0)
+    return [
+        replace(own, distinct=own.distinct + days) if own.name in dates else own
+        for own in reference
+    ]
 
 
 def joined(reference: Sequence[Column], new: Sequence[Column]) -> list[Column]:

@@ -1,6 +1,6 @@
 """Find the wrong cells of a table: evidence for every cell, a learned score, and findings."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, Self
@@ -18,6 +18,7 @@ from metaod.wrong_cells._columns import (
     columns_of,
     in_order,
     joined,
+    moved,
 )
 from metaod.wrong_cells._description import describe, slip_of
 from metaod.wrong_cells._evidence import FEATURES, CellEvidence, gather
@@ -96,14 +97,18 @@ class WrongCellFinder:
         del self._fitted
         return found
 
-    def find(self, table: Table, given: Given | None = None) -> WrongCells:
+    def find(
+        self, table: Table, given: Given | None = None, moving: Container[str] = ()
+    ) -> WrongCells:
         """Find the wrong cells of later rows, beside the rows of the fitted table.
 
-        Columns that the rows lack are not looked at.
+        Columns that the rows lack are not looked at. Dates in `moving` columns are all later by
+        some days.
         """
         frame = self.reference_.frame
         known = replace(self.reference_, frame=frame[[n for n in frame if n in table.frame]])
-        columns = joined(columns_of(known, self._given), columns_of(table, given))
+        new = columns_of(table, given)
+        columns = joined(moved(columns_of(known, self._given), new, moving), new)
         n_known = self.reference_.n_rows
         order = canonical_order(columns) if columns else np.arange(0)
         reference = np.flatnonzero(order < n_known)
