@@ -89,7 +89,8 @@ class Counted:
     rules : sequence of Rule
         Broken rules.
     usual : mapping of int to ndarray of bool
-        Cells that contradict other rows, and have too many like them to be wrong, by column.
+        Cells that contradict other rows and have too many like them to be wrong, by column, and
+        rows that repeat by chance.
     """
 
     least: Mapping[int, Values]
@@ -131,6 +132,9 @@ class Counted:
             for place, own in enumerate(contradictions)
             if np.any(own.by >= 0)
         }
+        by_chance = np.any([*alike.values()], axis=0) & (least.get(naming, 0.0) == np.zeros(1))
+        if by_chance.any():
+            usual[naming] = by_chance | usual.get(naming, False)
         return cls(least, [rule for rule in rules if len(rule.rows)], usual)
 
     def cells(self, place: int) -> Codes:
