@@ -161,7 +161,14 @@ def put(name, row, value):
     return change
 
 
+def without_text(table):
+    """Put bytes that are no UTF-8 into a column of texts."""
+    bad = pa.array([b"\xff"] * table.num_rows, pa.binary()).view(pa.string())
+    return table.set_column(table.column_names.index("reason"), "reason", bad)
+
+
 BAD_TABLES = [
+    (CELLS, without_text, "cannot be read as Parquet"),
     (CELLS, lambda t: t.drop_columns("reason"), "has the columns"),
     (CELLS, lambda t: t.append_column("x", t["ap"]), "has the columns"),
     (CELLS, lambda t: t.select(t.column_names[::-1]), "has the columns"),

@@ -151,6 +151,14 @@ def test_a_value_that_another_program_wrote_is_a_bad_file(tmp_path, table, colum
         content(Store(path, read_only=True))
 
 
+def test_names_of_tables_that_are_no_text_are_a_bad_file(tmp_path):
+    path = tmp_path / "a.db"
+    filled_store(path).close()
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE models", b"CREATE TABLE \xbaodels"))
+    with pytest.raises(BadFile, match=r"a\.db: is damaged: .*; restore a copy"):
+        content(Store(path, read_only=True))
+
+
 def test_there_is_no_such_store(tmp_path):
     with pytest.raises(UserError, match=r"a\.db: there is no such store; make it with: metaod db"):
         Store(tmp_path / "a.db")

@@ -10,7 +10,7 @@ from typing import Literal, Self, TypeVar
 from sqlalchemy import URL, Connection, Engine, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
-from metaod.errors import BadParameter, UserError, hide_password
+from metaod.errors import BadFile, BadParameter, UserError, hide_password
 from metaod.store import _schema as schema
 from metaod.store import _server as server
 from metaod.store import _sqlite as sqlite
@@ -88,6 +88,8 @@ class StoreLocation:
         """Turn database errors that the user can correct into a :class:`UserError`."""
         try:
             yield
+        except UnicodeDecodeError as error:
+            raise BadFile(str(self), f"is damaged: {error}", remedy=sqlite.RESTORE) from error
         except DBAPIError as error:
             if self.is_postgresql:
                 explained = server.explain(error, self.url)

@@ -356,7 +356,8 @@ def _read_rows(folder: Path, file: str, entry: Mapping[str, Any]) -> Iterator[_R
                 raise BadFile(path, f"has {n_rows} rows, not {entry['rows']}", remedy=_AGAIN)
             _check_columns(path, file, parquet.schema_arrow)
             table = parquet.read()
-    except (pa.ArrowException, OSError) as error:
+            table.validate(full=True)  # texts that are none
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise BadFile(path, f"cannot be read as Parquet: {error}", remedy=_AGAIN) from error
     for name in table.column_names:
         known = _TABLES.get(file)
