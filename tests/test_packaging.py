@@ -83,6 +83,11 @@ def test_the_original_distribution_in_the_same_folder_is_refused(tmp_path):
     assert "pip uninstall -y metaod metaod-next" in done.stdout
 
 
+def test_it_is_imported_without_docstrings():
+    code = "import metaod; [getattr(metaod, name) for name in metaod.__all__]"
+    subprocess.run([sys.executable, "-OO", "-c", code], check=True, timeout=120)
+
+
 def test_everything_offered_at_the_top_is_there():
     for name in metaod.__all__:
         assert getattr(metaod, name) is not None

@@ -320,7 +320,9 @@ def takes(
 
 def document(thing: Any, **groups: dict[str, Option]) -> None:
     """Describe options in a docstring, at the line ``name : ...`` of each group's name."""
-    lines = (thing.__doc__ or "").split("\n")
+    if thing.__doc__ is None:  # python -OO
+        return
+    lines = thing.__doc__.split("\n")
     for name, options in groups.items():
         place = next(i for i, line in enumerate(lines) if line.strip().startswith(f"{name} : "))
         indent = lines[place][: -len(lines[place].lstrip())]
