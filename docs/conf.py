@@ -38,7 +38,7 @@ include_patterns = [
 
 CONTENTS = {
     "": ["docs/tutorial", "docs/tutorial-errors"],
-    "Tasks": ["docs/tasks/clean", "docs/tasks/label", "docs/tasks/compare"],
+    "Tasks": ["docs/tasks/clean", "docs/tasks/monthly", "docs/tasks/label", "docs/tasks/compare"],
     "Guides": [
         "Overview <docs/guide>",
         "docs/guides/detect",

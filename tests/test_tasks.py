@@ -53,6 +53,7 @@ def test_an_export_is_cleaned(tmp_path):
 @pytest.mark.parametrize(
     ("page", "words"),
     [
+        ("monthly.md", ["Hambrug", "2052", "2 with a cell that is almost certainly wrong"]),
         ("label.md", ["flagged"]),
         ("compare.md", ["isolation forest"]),
     ],
@@ -63,5 +64,5 @@ def test_commands_of_a_page_run(tmp_path, page, words):
 
 
 def test_every_page_is_run():
-    run = {"clean.md", "label.md", "compare.md"}
+    run = {"clean.md", "monthly.md", "label.md", "compare.md"}
     assert {page.name for page in TASKS.glob("*.md")} == run
