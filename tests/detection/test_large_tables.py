@@ -199,7 +199,7 @@ def test_saved_marks_of_rows_outside_the_sample(tmp_path):
     model = fitted()
     outside = np.setdiff1d(np.arange(N), model.fitted_.reference)
     marks = {int(outside[3]): True, int(outside[8]): False, int(model.fitted_.reference[0]): False}
-    marked = metaod.MetaOD(**FAST).fit(X, marks=marks)
+    marked = metaod.MetaOD(**{**FAST, "rows_only": True}).fit(X, marks=marks)
     marked.save(tmp_path / "pick.mod")
     with warnings.catch_warnings():
         warnings.simplefilter("error")

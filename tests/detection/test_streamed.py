@@ -258,8 +258,10 @@ def test_what_cannot_be_written(files, tmp_path):
     with pytest.raises(UserError) as caught:
         stream_table(tmp_path / "t.npy")
     assert caught.value.code == "not-in-chunks"
-    with pytest.raises(BadParameter, match="output"):
+    with pytest.raises(UserError, match=r"cannot be written as \.json"):
         detect_file(files / "t.csv", tmp_path / "s.json")
+    with pytest.raises(BadParameter, match="output"):
+        detect_file(files / "t.csv", tmp_path / "s.pdf")
     assert [path.name for path in tmp_path.iterdir()] == ["t.npy"]
 
 

@@ -226,7 +226,7 @@ def detect_file(
     >>> metaod.load_example().frame.to_parquet(folder / "table.parquet")
     >>> found = detect_file(folder / "table.parquet", folder / "scored.parquet", top_n=5)
     >>> found.top(2).tolist(), int(found.flags.sum())
-    ([208, 507], 5)
+    ([208, 543], 5)
     """
     target = None if output is None else output_path(output, [path], owner="detect_file")
     given = options.keys() - {"top_n", "sample_rows"}

@@ -84,7 +84,7 @@ def update(
     tracker.stage("check")
     cells = CellCheck(table, preparation, model.fitted_.seed, n_jobs=model.n_jobs)
     marks = _marks(model, table.take(np.arange(n_old)))
-    fitted = _fitted(model, prepared, marks, n_known + new.n_rows, tracker)
+    fitted = _fitted(model, prepared, cells, marks, n_known + new.n_rows, tracker)
     tracker.finish("score")
     updated = copy(model)._set_fitted(None, preparation, fitted, cells)  # noqa: SLF001 - one room
     updated.marks_ = UsedMarks(marks) if marks else None
@@ -141,6 +141,7 @@ def _marks(model: MetaOD, known: Table) -> dict[int, bool | None]:
 def _fitted(
     model: MetaOD,
     prepared: PreparedTable,
+    cells: CellCheck,
     marks: dict[int, bool | None],
     n_rows: int,
     tracker: Tracker,
@@ -170,6 +171,7 @@ def _fitted(
     fitted = replace(fitted, threshold=threshold, n_jobs=model.n_jobs)
     if not marks:
         return fitted
+    fitted = replace(fitted, errors=cells.found.of_rows())
     table = fitted.markable(None if known.marked is None else known.marked.ranker)
     table.mark(marks)
     return fitted.learn(table, share)

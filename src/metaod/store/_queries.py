@@ -332,7 +332,7 @@ class Queries(Database):
             for dataset, key in sorted(rows.dataset_keys(connection).items()):
                 try:
                     found += [f"{dataset}: {text}" for text in _check_dataset(connection, key)]
-                except (ValueError, LookupError) as error:
+                except (ValueError, LookupError, UserError) as error:
                     # the row of an illegal record cannot be read
                     found.append(f"{dataset}: {error}")
         return found

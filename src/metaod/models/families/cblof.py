@@ -34,10 +34,12 @@ class CBLOF(Estimator):
         from sklearn.cluster import KMeans  # noqa: PLC0415 - slow to import
 
         self.clusters_ = KMeans(self.n_clusters, random_state=self.random_state).fit(X)
-        self.sizes_ = np.bincount(self.clusters_.labels_)
-        by_size = np.argsort(-self.sizes_)
-        self.is_large_ = np.zeros(len(by_size), dtype=bool)
-        self.is_large_[by_size[: self._n_large(self.sizes_[by_size], len(X))]] = True
+        sizes = np.bincount(self.clusters_.labels_)
+        by_size = np.argsort(-sizes)
+        # a table of few distinct rows has empty clusters, into which new rows may fall
+        self.sizes_ = np.pad(sizes, (0, self.n_clusters - len(sizes)))
+        self.is_large_ = np.zeros(self.n_clusters, dtype=bool)
+        self.is_large_[by_size[: self._n_large(sizes[by_size], len(X))]] = True
         return self._scores(X, self.clusters_.labels_)
 
     def _score(self, X: Matrix) -> Scores:
@@ -59,7 +61,7 @@ class CBLOF(Estimator):
         scores = np.empty(len(X))
         scores[large] = np.sqrt(np.sum(np.square(centres[labels[large]] - X[large]), axis=1))
         if not large.all():
-            large_centres = centres[: len(self.is_large_)][self.is_large_]
+            large_centres = centres[self.is_large_]
             scores[~large] = scipy.spatial.distance.cdist(X[~large], large_centres).min(axis=1)
         return scores * self.sizes_[labels] if self.use_weights else scores
 
