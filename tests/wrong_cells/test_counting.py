@@ -159,6 +159,14 @@ def test_a_number_of_days_hours_or_weeks_that_two_dates_do_not_give_is_found(see
     assert own.suggestion == pytest.approx(usual, abs=1)
 
 
+def test_dates_that_are_nearly_always_missing_give_no_duration():
+    rng = np.random.default_rng(0)
+    frame = stays_in_hospital(rng)
+    frame.loc[8:, "discharged"] = pd.NaT
+    frame["days"] = rng.integers(1, 90, len(frame))
+    assert "formula" not in {kind for _, _, kind in found_kinds(frame)}
+
+
 @few
 @given(SEEDS, st.integers(-400, 4_000))
 def test_later_dates_are_judged_by_their_distances_alone(seed, days):

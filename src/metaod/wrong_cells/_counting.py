@@ -132,7 +132,9 @@ class Counted:
             for place, own in enumerate(contradictions)
             if np.any(own.by >= 0)
         }
-        by_chance = np.any([*alike.values()], axis=0) & (least.get(naming, 0.0) == np.zeros(1))
+        by_chance = np.any([*alike.values()], axis=0)
+        if naming in least:
+            by_chance &= least[naming] == 0
         if by_chance.any():
             usual[naming] = by_chance | usual.get(naming, False)
         return cls(least, [rule for rule in rules if len(rule.rows)], usual)
@@ -150,10 +152,10 @@ class Counted:
         If no cell of a broken rule has a score that is enough, the one that breaks most rules is
         raised, or of several the most suspicious one; of a formula, the number that it gives.
         """
-        raised = list(scores)
+        raised = [own.copy() for own in scores]
         for place, usual in self.usual.items():
-            least = np.where(usual[rows[place]], _USUAL, 1.0)
-            raised[place] = np.minimum(scores[place], least)
+            most = np.where(usual[rows[place]], _USUAL, 1.0)
+            raised[place] = np.minimum(scores[place], most)
         for place, least in self.least.items():
             raised[place] = np.maximum(raised[place], least[rows[place]])
         n_broken: Counter[tuple[int, int]] = Counter()
@@ -169,9 +171,9 @@ class Counted:
                 if max(found) >= enough:
                     continue
                 choices = range(1 if rule.kind == "formula" else len(found))
-                most = max(choices, key=lambda n: (n_broken[rule.places[n], row], found[n]))
-                at = cells[most][own]
-                raised[rule.places[most]][at] = max(found[most], rule.score[own])
+                first = max(choices, key=lambda n: (n_broken[rule.places[n], row], found[n]))
+                at = cells[first][own]
+                raised[rule.places[first]][at] = max(found[first], rule.score[own])
         return raised
 
     def rule(self, place: int, row: int) -> Rule | None:

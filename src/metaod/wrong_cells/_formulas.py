@@ -107,18 +107,29 @@ def find_durations(columns: Sequence[Column], reference: Codes) -> dict[int, For
     for place, column in enumerate(columns if dates else ()):
         if column.kind != "number" or len(column.distinct) < _FEWEST_DISTINCT:
             continue
-        tolerance = 0.51 * 10.0 ** -decimals_of(column)
+        digits = decimals_of(column)
+        tolerance = 0.51 * 10.0**-digits
+        sample = column.values[rows]
+        if not np.nanmedian(np.abs(sample - column.scale.middle_value)) > 2 * tolerance:
+            continue  # nearly any offset would do
         for (terms, span), per_day in product(spans.items(), _PER_DAY):
-            left = column.values - per_day * span
-            known = left[rows][np.isfinite(left[rows])]
-            offset = np.quantile(known, [0.02, 0.98]).mean() if len(known) else np.nan
-            deviation = np.nan_to_num(np.abs(left - offset) / tolerance)
-            by_chance = np.nanmedian(np.abs(column.values[rows] - column.scale.middle_value))
-            if np.mean(deviation[rows] <= 1) >= _LEAST_ORDERED and by_chance > 2 * tolerance:
-                value = np.asarray(np.round(per_day * span + offset, decimals_of(column)), float)
-                found[place] = Formula(deviation, value, float(np.mean(deviation <= 1)), terms)
+            left = sample - per_day * span[rows]
+            left = left[~np.isnan(left)]
+            if len(left) < _FEWEST_ORDERED:
+                continue
+            offset = np.quantile(left, [0.02, 0.98]).mean()
+            if np.mean(np.abs(left - offset) <= tolerance) >= _LEAST_ORDERED:
+                found[place] = _duration(column.values, per_day * span + offset, digits, terms)
                 break
     return found
+
+
+def _duration(values: Values, given: Values, digits: int, terms: tuple[int, ...]) -> Formula:
+    """Apply the rule of a duration to all rows."""
+    deviation = np.abs(values - given) / (0.51 * 10.0**-digits)
+    holds = float(np.mean(deviation[~np.isnan(deviation)] <= 1))
+    value = np.where(np.isnan(deviation), np.nan, np.round(given, digits))
+    return Formula(np.nan_to_num(deviation), value, holds, terms)
 
 
 def _formula(
