@@ -10,7 +10,7 @@
 Follows docs/wrong-cells.md and writes CSV and Markdown tables to results/wrong-cells. A stopped run
 continues; give a changed finder another ``--label``, or its old results are shown. The shipped
 score learned from all tables: give a ``--model`` that did not see the part. MODELS is a folder with
-a file for each kind, such as ``fit without decimal shift.cells``.
+``fit.cells`` and a file for each kind, such as ``fit without decimal shift.cells``.
 """
 
 import argparse
@@ -216,24 +216,29 @@ def calibration(bins: Sequence[Any]) -> list[Result]:
 
 
 def left_out(given: argparse.Namespace) -> None:
-    """Measure models that were trained without a kind on errors of this kind only."""
+    """Measure models that were trained without a kind on errors of this kind only.
+
+    Beside them, the model of the same tables that was trained with all kinds.
+    """
     lines = []
     for kind in LEFT_OUT:
-        score = partial(found, **read_scorer(given.models / f"fit without {kind}.cells"))
-        kept = Journal(FOLDER / ".journal" / f"left-out-{_slug(given.label)}-{_slug(kind)}.jsonl")
-        for source, frame in tables(given.part, given.tables):
-            if source.name not in kept.done:
-                errors = plant(frame, [kind], 0.01, zlib.crc32(source.name.encode()))
-                kept.add(source.name, measure_planted(errors, score))
-        own = [result for result in kept.done.values() if result["wrong_rows"]]
-        hits = np.array([result["recall"][kind] for result in own])
-        figures = {"recall": float((hits[:, 0] / hits[:, 1]).mean())}
-        figures |= {
-            f"AP of {what}": float(np.mean([r[what] for r in own])) for what in ("rows", "cells")
-        }
-        lines.append({"kind": kind, "tables": len(own), **figures})
+        line: Result = {"kind": kind}
+        for name, stem in (("left out", f"fit without {kind}"), ("trained", "fit")):
+            score = partial(found, **read_scorer(given.models / f"{stem}.cells"))
+            label = f"left-out-{_slug(given.label)}-{_slug(kind)}-{_slug(name)}"
+            kept = Journal(FOLDER / ".journal" / f"{label}.jsonl")
+            for source, frame in tables(given.part, given.tables):
+                if source.name not in kept.done:
+                    errors = plant(frame, [kind], 0.01, zlib.crc32(source.name.encode()))
+                    kept.add(source.name, measure_planted(errors, score))
+            own = [result for result in kept.done.values() if result["wrong_rows"]]
+            hits = np.array([result["recall"][kind] for result in own])
+            line |= {"tables": len(own), f"recall, {name}": (hits[:, 0] / hits[:, 1]).mean()}
+            for what in ("rows", "cells"):
+                line[f"AP of {what}, {name}"] = np.mean([result[what] for result in own])
+        lines.append(line)
     mean = pd.DataFrame(lines).mean(numeric_only=True).to_dict()
-    _write([*lines, {"kind": "mean", **mean, "tables": len(own)}], "left-out")
+    _write([*lines, {"kind": "mean", **mean, "tables": lines[-1]["tables"]}], "left-out")
 
 
 def dirty(given: argparse.Namespace) -> None:

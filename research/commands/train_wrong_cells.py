@@ -3,10 +3,10 @@
     python -m research train-wrong-cells WORK --jobs 2
 
 Errors are planted into the tables of all parts of the protocol (docs/wrong-cells.md). With --parts
-some parts are used, with --without KIND the kind is not planted; the score is then written to WORK,
-for `evaluate-wrong-cells --model`. WORK keeps what is finished: a run that was stopped goes on
-where it was. Use a new folder if the code has changed. Needs the extra ``research`` and
-``../shared``.
+some parts are used, with --tables the first tables of each part, with --without KIND the kind is
+not planted; the score is then written to WORK, for `evaluate-wrong-cells --model`. WORK keeps what
+is finished: a run that was stopped goes on where it was. Use a new folder if the code has changed.
+Needs the extra ``research`` and ``../shared``.
 """
 
 import argparse
@@ -28,6 +28,7 @@ def main() -> None:
     parser.add_argument("work", type=Path)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--draws", type=int, default=3, help="tables planted from each table")
+    parser.add_argument("--tables", type=int, help="tables of each part; all by default")
     parser.add_argument("--parts", nargs="+", default=PARTS, choices=PARTS)
     parser.add_argument("--without", help="a kind of errors that is not planted")
     given = parser.parse_args()
@@ -39,11 +40,11 @@ def main() -> None:
             delayed(_make)(source, draw, kinds, folder)
             for folder, part in zip(folders, given.parts, strict=True)
             for draw in range(given.draws)
-            for source in sources(part)
+            for source in sources(part)[: given.tables]
         )
     with threadpool_limits(given.jobs):
         scorer = train([sample for folder in folders for sample in read_samples(folder)])
-    is_whole = tuple(given.parts) == PARTS and not without
+    is_whole = tuple(given.parts) == PARTS and not without and given.tables is None
     path = SHIPPED if is_whole else given.work / f"{' '.join(given.parts)}{without}.cells"
     scorer.write(path)
     print(f"{path}: {path.stat().st_size / 1e3:.0f} kB")

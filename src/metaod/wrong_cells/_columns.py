@@ -100,6 +100,11 @@ class Column:
         return not self.is_number or (len(self.distinct) <= _FEW and self.given is None)
 
     @cached_property
+    def is_whole(self) -> bool:
+        """Whether all its numbers are whole."""
+        return not np.any(self.distinct.astype(np.float64) % 1)
+
+    @cached_property
     def mapped(self) -> Values:
         """The numbers of all rows on the column's scale; NaN if missing."""
         return self.map(self.values)

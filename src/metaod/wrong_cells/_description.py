@@ -129,6 +129,8 @@ def _number(
             for name in SLIPS
             if name in own.slips.left and own.slips.left[name][slip] < _FITS
         }
+        if "decimal" in gains and column.is_whole and own.slips.values["decimal"][slip] % 1:
+            del gains["decimal"]  # nobody meant 44.4 in a column of whole numbers
         best = max(gains, key=lambda name: gains[name], default="")
         if best and gains[best] > _LEAST_GAIN:
             value = _rounded(column, own.slips.values[best][slip])
@@ -230,7 +232,7 @@ def _within(column: Column, ends: Values) -> tuple[float, float]:
         np.cumsum(column.counts), np.array([0.002, 0.998]) * column.counts.sum()
     )
     low, high = np.clip(ends, values[first], values[min(last, len(values) - 1)])
-    if not np.any(values % 1):
+    if column.is_whole:
         low, high = np.ceil(low), np.floor(max(high, np.ceil(low)))
     return float(low), float(high)
 
@@ -257,7 +259,8 @@ def _value(column: Column, code: int) -> Any:
 
 def _rounded(column: Column, number: float) -> Any:
     """Return a computed number as a value without the errors of rounding."""
-    return column.value(float(f"{number:.{_DIGITS}g}"))
+    shown = round(number) if column.is_whole else float(f"{number:.{_DIGITS}g}")
+    return column.value(float(shown))
 
 
 def _written(column: Column, code: int) -> str:
