@@ -38,6 +38,7 @@ class Job:
     prepare: list[list[str]] = field(default_factory=list)
     answers: bytes = b""
     store: str = ""  # its store, whose content counts and not its bytes
+    again: tuple[str, ...] = ()  # options of the next run: models that failed are kept as failed
 
 
 BUILD = ["build", "--store", "s.db", "--data", "data", "--family", "HBOS", "--family", "LODA",
@@ -49,7 +50,7 @@ JOBS = [
     Job("apply", ["detect", "t.csv", "--apply", "p.mod", "-o", "o.parquet"],
         [["detect", "t.csv", *SPACE, "--save", "p.mod"]]),
     Job("review", ["review", "t.csv", *SPACE], answers=b"ynnyny?nnnyn"),
-    Job("build", BUILD, store="s.db"),
+    Job("build", BUILD, store="s.db", again=("--retry", "failed")),
     Job("export", ["db", "export", "exported", "--store", "s.db", "--evaluations"], [BUILD]),
     Job("import", ["db", "import", "exported", "--store", "new.db"],
         [BUILD, ["db", "export", "exported", "--store", "s.db", "--evaluations"]], store="new.db"),
@@ -237,7 +238,7 @@ class Scene:
         if run.code == 2 and run.err.count("metaod: error:") != 1 and harm != "without memory":
             problems.append(f"more than one line: {run.err[-600:]}")
         problems += self._left(content(folder, self.job.store), run, harm)
-        again = finished(started(self.job.words, folder), self.job.answers)
+        again = finished(started([*self.job.words, *self.job.again], folder), self.job.answers)
         if again.code != 0:
             problems.append(f"not again: {again.err[-600:]}")
         elif self.job.name != "review" and (left := content(folder, self.job.store)) != self.after:
