@@ -101,6 +101,16 @@ def test_a_value_that_is_ordinary_elsewhere_in_a_group_of_ten_rows():
     assert prepared.X[3, 0] < -5
 
 
+@pytest.mark.parametrize(
+    "context", [{"by": "plant"}, {"over": "time"}, {"target": "load"}], ids=str
+)
+def test_huge_numbers_stay_finite(context):
+    frame = made().assign(time=np.linspace(-8e307, 8e307, 240))
+    frame["load"] *= 1e306
+    frame.loc[7, "load"] = np.inf
+    assert np.isfinite(Preparation(**context).fit_transform(frame).X).all()
+
+
 def test_rows_of_new_groups_are_judged_by_the_whole_with_a_note():
     frame = made()
     fitted = Preparation(by="plant").fit(frame)

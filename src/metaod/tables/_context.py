@@ -27,7 +27,7 @@ from metaod.tables._table import Rows
 
 _UNIT = 0.4  # as of combinations
 _CENTRAL = 1.645  # spreads on either side of the usual range: nine of ten values
-_LARGEST = 1e150
+_LARGEST = 1e150  # of numbers that are squared
 
 _WORDS = {  # of the note on the context
     "by": "in their own group of {by} ({n})",
@@ -364,12 +364,13 @@ def _n_distinct(rows: Rows, name: str) -> int:
 
 def _numbers(rows: Rows, names: Sequence[str]) -> Values:
     found = [rows.cells(name).numbers().values for name in names]
-    return np.column_stack(found) if found else np.empty((len(rows), 0))
+    values = np.column_stack(found) if found else np.empty((len(rows), 0))
+    return np.where(np.isinf(values), values, np.clip(values, -_LARGEST, _LARGEST))
 
 
 def _times(rows: Rows, name: str) -> Values:
     values = rows.cells(name).numbers().values
-    return np.where(np.isfinite(values), values, np.nan)
+    return np.where(np.isfinite(values), np.clip(values, -_LARGEST, _LARGEST), np.nan)
 
 
 def _keys(rows: Rows, by: Sequence[str]) -> npt.NDArray[np.object_]:

@@ -15,7 +15,7 @@ import pandas as pd
 from metaod.errors import BadFile, Message, listed
 from metaod.tables._table import Original
 from metaod.tables.readers._reader import Content
-from metaod.tables.readers._source import CELL_BYTES, Source, check_bytes, check_width
+from metaod.tables.readers._source import CELL_BYTES, Source, check_bytes, check_width, expanded
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ def pattern_files(source: "str | PathLike[Any]") -> list[str]:
     pattern = fsdecode(source)
     if not has_magic(pattern) or "://" in pattern:
         return []
-    place = Path(pattern).expanduser()
+    place = expanded(pattern)
     if place.exists():
         return []
     found = sorted(glob(str(place), recursive=True))  # noqa: PTH207 - it may be absolute

@@ -48,6 +48,12 @@ def test_gzipped_files_and_other_encodings(tmp_path):
     path = tmp_path / "t.ndjson.gz"
     path.write_bytes(gzip.compress("\n".join(map(json.dumps, ROWS)).encode("utf-16")))
     assert read_table(path).frame.to_dict("list") == COLUMNS
+    assert read('[{"a": "é"}, {"a": "x"}]', encoding="latin-1").frame["a"].tolist() == ["é", "x"]
+
+
+def test_a_first_column_of_lists_without_a_name_is_the_index():
+    frame = read([[None, "a", None], ["k", 1, 2], ["l", 3, 4]]).frame
+    assert frame.to_dict() == {"a": {"k": 1, "l": 3}, "column 3": {"k": 2, "l": 4}}
 
 
 def test_objects_are_dotted_names_and_lists_are_text():

@@ -12,7 +12,7 @@ import pytest
 from sample_files import X, npy, npz
 
 from metaod.errors import BadFile
-from metaod.tables import read_table
+from metaod.tables import is_large, read_table, stream_table
 
 CSV = b"a,b\n1,2\n3,4\n"
 
@@ -90,6 +90,14 @@ def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
     (tmp_path / "t.csv").write_text("a\n1\n2\n")
     assert read_table("~/t.csv").frame["a"].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("name", ["~nobody-here/t.csv", "~nobody-here/*.csv"])
+def test_a_tilde_without_a_home_folder_is_a_part_of_the_name(name):
+    assert not is_large(name)
+    for read in (read_table, stream_table):
+        with pytest.raises(BadFile, match="does not exist"):
+            read(name)
 
 
 # gzip

@@ -108,8 +108,7 @@ def open_path(path: "str | PathLike[Any]", max_bytes: int, shown_as: str | None 
         return Source(hide_password(shown_as or place), url=place)
     if not place:
         raise BadFile("''", "the path is empty", remedy="name a file, or '-' for a pipe")
-    with suppress(RuntimeError):  # no home folder is known: ~ is part of the name
-        place = str(Path(place).expanduser()) if place.startswith("~") else place
+    place = str(expanded(place)) if place.startswith("~") else place
     name = shown_as or place
     try:
         status = Path(place).stat()
@@ -123,9 +122,17 @@ def open_path(path: "str | PathLike[Any]", max_bytes: int, shown_as: str | None 
     return _decompressed(Source(name, PurePath(place).suffix.lower(), Path(place)), max_bytes)
 
 
+def expanded(path: "str | PathLike[Any]") -> Path:
+    """Return a path with the folder that ~ stands for; ~ stays if no such folder is known."""
+    place = Path(fsdecode(path))
+    with suppress(RuntimeError):
+        return place.expanduser()
+    return place
+
+
 def open_unread(path: "str | PathLike[Any]") -> Source | None:
     """Open a file to read it part by part, also a gzipped one; None for what is no plain file."""
-    place = Path(fsdecode(path)).expanduser()
+    place = expanded(path)
     if not place.is_file():
         return None
     source = Source(str(place), place.suffix.lower(), place)
@@ -143,7 +150,7 @@ def check_exists(path: "str | PathLike[Any]") -> None:
     """Refuse a path at which there is no file, or an empty one."""
     name = fsdecode(path)
     try:
-        status = Path(name).expanduser().stat()
+        status = expanded(path).stat()
     except (OSError, ValueError) as error:
         raise _unreadable(name, error) from error
     if stat.S_ISREG(status.st_mode) and status.st_size == 0:
@@ -351,10 +358,10 @@ def head_text(head: bytes) -> str | None:
 def as_utf8(source: Source, encoding: str | None, *, keep: bool = True) -> Utf8Text:
     """Convert text to UTF-8, in memory or, without `keep`, whenever it is read.
 
-    The encoding is the given one, that of a byte-order mark, or UTF-8 if all bytes are valid; else,
-    with a warning, cp1252, or latin-1 if cp1252 lacks a byte.
+    The encoding is that of a text stream, the given one, that of a byte-order mark, or UTF-8 if all
+    bytes are valid; else, with a warning, cp1252, or latin-1 if cp1252 lacks a byte.
     """
-    head = source.head(2**16)
+    head, encoding = source.head(2**16), source.encoding or encoding
     if encoding is None:
         marked = (name for name, marks in _BYTE_ORDER_MARKS.items() if head.startswith(marks))
         encoding = next(marked, None)

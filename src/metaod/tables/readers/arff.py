@@ -34,7 +34,7 @@ _Row = tuple[int, list[str | None]]  # its line, and a value an attribute, None 
 
 def read(source: Source, options: Reading) -> Content:
     """Read an ARFF file."""
-    text = as_utf8(source, source.encoding or options.encoding)
+    text = as_utf8(source, options.encoding)
     line_of = array("q")
     with text.source.open() as stream, io.TextIOWrapper(stream, "utf-8-sig") as lines:
         numbered = enumerate(lines, start=1)

@@ -37,7 +37,7 @@ _LAST_ROWS = 6  # among which totals and notes are looked for
 def read(source: Source, options: Reading) -> Content:
     """Read delimited text."""
     raw = source
-    text = as_utf8(raw, raw.encoding or options.encoding)
+    text = as_utf8(raw, options.encoding)
     source = text.source
     dialect = detect_dialect(source, options, MISSING_WORDS.union(options.missing_words))
     _check_memory(source, len(dialect.names), text.n_lines, options.memory_limit)

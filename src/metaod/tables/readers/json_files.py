@@ -42,8 +42,9 @@ def read(source: Source, options: Reading) -> Content:
     if rows.are_lists:
         missing = MISSING_WORDS.union(options.missing_words)
         first, *below = islice(zip(*columns.values(), strict=True), _ROWS_TO_CHECK)
-        if has_header(first, below, missing) == (True, None) and len({*first}) == len(first):
-            columns = {str(column[0]): column[1:] for column in columns.values()}
+        names = [_name(place, cell) for place, cell in enumerate(first)]
+        if has_header(first, below, missing) == (True, None) and len({*names}) == len(names):
+            columns = {name: own[1:] for name, own in zip(names, columns.values(), strict=True)}
             numbers = numbers[1:]
     frame = pd.DataFrame(columns, index=range(len(numbers)), dtype=object)
     return Content(
@@ -52,6 +53,12 @@ def read(source: Source, options: Reading) -> Content:
         locate=lambda row: f"{unit} {numbers[row]}",
         may_hold_index=True,
     )
+
+
+def _name(place: int, cell: Any) -> str:
+    """Return the name of a column of lists; without one, the first is the index of the rows."""
+    unnamed = f"column {place + 1}" if place else ""
+    return unnamed if cell is None else str(cell)
 
 
 def _records(source: Source, options: Reading) -> tuple[str, _Numbered]:
