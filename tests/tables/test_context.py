@@ -111,6 +111,15 @@ def test_huge_numbers_stay_finite(context):
     assert np.isfinite(Preparation(**context).fit_transform(frame).X).all()
 
 
+@pytest.mark.filterwarnings("error")
+def test_numbers_without_a_past_can_be_saved():
+    frame = series(time=7.0)
+    frame.loc[0, "time"] = np.nan
+    fitted = Preparation(over="time").fit(frame)
+    again = Preparation.from_dict(fitted.to_dict())
+    assert np.isfinite(again.transform(series(time=9)).X).all()
+
+
 def test_rows_of_new_groups_are_judged_by_the_whole_with_a_note():
     frame = made()
     fitted = Preparation(by="plant").fit(frame)

@@ -1,5 +1,7 @@
 """The middle and the spread of numbers in groups, small ones drawn to the whole."""
 
+import warnings
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -18,11 +20,13 @@ Codes = npt.NDArray[np.int64]
 
 
 def usual_size(values: Values) -> Values:
-    """Return the usual size of numbers with the middle 0, by column; NaN is left out."""
+    """Return the usual size of numbers with the middle 0, by column; NaN for a column of gaps."""
     if not len(values):
         return np.ones(values.shape[1:])
     sizes = np.abs(values)
-    middle, outer = np.nanquantile(sizes, [0.5, 0.9], axis=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # numpy warns of a column of gaps
+        middle, outer = np.nanquantile(sizes, [0.5, 0.9], axis=0)
     return np.asarray(np.maximum(middle * 1.4826, outer / 1.645 * 0.5))
 
 

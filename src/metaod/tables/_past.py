@@ -182,7 +182,7 @@ class Past:
         memory = _memories(left, groups)
         left = left - _levels(left, groups, memory)
         middle = np.nan_to_num(_median(left))
-        spread = np.maximum(usual_size(left - middle), _LEAST_LEFT)
+        spread = np.fmax(usual_size(left - middle), _LEAST_LEFT)  # also of a column of gaps
         sticky = []
         for own_rows in rows.T:
             first, lengths = _runs(own_rows, groups)
@@ -391,4 +391,5 @@ def _runs(values: Values, groups: Codes) -> tuple[Codes, Codes]:
 
 
 def _median(values: Values) -> Values:
-    return np.asarray(np.nanmedian(values, axis=0)) if len(values) else np.zeros(values.shape[1])
+    """Return the medians of columns without their gaps; NaN for a column of gaps."""
+    return pd.DataFrame(values).median().to_numpy(np.float64)
