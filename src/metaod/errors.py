@@ -8,11 +8,14 @@ Errors and notes are data: a code, values and a place. The text comes last: a fr
 options that a message names, as ``na='x'`` in Python or ``--na x`` on the command line.
 """
 
+import copyreg
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 if (Path(__file__).parent / "version.py").exists():
     # a file of the original implementation, which installs into the same folder
@@ -208,16 +211,7 @@ class UserError(MetaODError):
 
     def __reduce__(self) -> tuple[object, ...]:
         # exceptions cross process boundaries when a build runs in parallel
-        return (_rebuild, (type(self), self.args, self.__dict__))
-
-
-def _rebuild(
-    kind: type[UserError], args: tuple[object, ...], state: dict[str, object]
-) -> UserError:
-    error = kind.__new__(kind)
-    error.args = args
-    error.__dict__.update(state)
-    return error
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]  # typeshed lacks it
 
 
 class BadFile(UserError):
@@ -374,3 +368,11 @@ class MissingExtra(UserError, ImportError):
             f"{needed_for} needs {package}",
             remedy=f'install it with: pip install "{DISTRIBUTION}[{extra}]"',
         )
+
+
+def required(module: str, *, extra: str, needed_for: str) -> Any:
+    """Return a module of an optional dependency; MissingExtra if it cannot be imported."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingExtra(module, extra=extra, needed_for=needed_for) from error

@@ -6,7 +6,7 @@ rows and columns does not count.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Self
 
@@ -76,25 +76,15 @@ class Others:
         for column in categories:
             order = np.argsort(-np.array(column.counts), kind="stable")[:_MOST_LEVELS]
             levels.append(tuple(column.categories[place] for place in order.tolist()))
-        empty = np.empty((0, 0))
-        own = cls(
-            target, tuple(numbers), tuple(c.name for c in categories), tuple(levels),
-            empty, np.empty(0),
-        )  # fmt: skip
+        texts = tuple(column.name for column in categories)
+        own = cls(target, tuple(numbers), texts, tuple(levels), np.empty((0, 0)), np.empty(0))
         X, y = own._predictors(rows, residuals, names), residuals[:, list(names).index(target)]
         kept = np.flatnonzero(np.isfinite(y))
         kept = kept[np.argsort(_hashes(X[kept]), kind="stable")][:_MOST_ROWS]
-        own = cls(
-            target,
-            own.numbers,
-            own.categories,
-            own.levels,
-            X[kept],
-            np.clip(y[kept], -_CLIP, _CLIP),
-        )
-        left = np.abs(y[kept] - own._predict(X[kept]))
+        own = replace(own, known=X[kept], values=np.clip(y[kept], -_CLIP, _CLIP))
+        left = np.abs(y[kept] - own.predict(X[kept]))
         spread = max(1.4826 * float(np.median(left)), 0.3 * float(np.quantile(left, 0.9)), _LEAST)
-        return cls(target, own.numbers, own.categories, own.levels, own.known, own.values, spread)
+        return replace(own, spread=spread)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -103,7 +93,7 @@ class Others:
 
     def given(self, rows: Rows, residuals: Values, names: Sequence[str]) -> Values:
         """Return what is expected of the target in rows, in spreads."""
-        return self._predict(self._predictors(rows, residuals, names))
+        return self.predict(self._predictors(rows, residuals, names))
 
     def _predictors(self, rows: Rows, residuals: Values, names: Sequence[str]) -> Values:
         parts = []
@@ -120,7 +110,8 @@ class Others:
             parts += [labels.codes == of_texts.get(level, -2) for level in levels]
         return np.column_stack([np.zeros(len(rows)), *parts]).astype(np.float64)
 
-    def _predict(self, X: Values) -> Values:
+    def predict(self, X: Values) -> Values:
+        """Return what is expected of the target, given the other cells."""
         parts = _hashes(X) % _N_PARTS
         found = np.zeros(len(X))
         for part in np.unique(parts).tolist():

@@ -71,7 +71,7 @@ def stream_table(source: "str | PathLike[Any]", **options: Any) -> "TableStream"
     if opened is not None:
         reader = choose_reader(opened)
         check_options(given, reader.kind, reader.options)
-        chunks = None if reader.chunks is None else reader.chunks(opened, given)
+        chunks = reader.chunks(opened, given)
         if chunks is not None:
             return TableStream(chunks, given, given.bad_values or "finding")
     what = "cannot be read in chunks; only Parquet and delimited text in a file can"
@@ -89,8 +89,7 @@ def is_large(source: "str | PathLike[Any]") -> bool:
     if opened is None:
         return False
     try:
-        reader = choose_reader(opened)
-        n_rows, n_columns = (0.0, 0.0) if reader.shape is None else reader.shape(opened)
+        n_rows, n_columns = choose_reader(opened).shape(opened)
     except UserError:  # which reading it explains
         return False
     return n_rows > MOST_ROWS or CELL_BYTES * n_rows * n_columns > Reading().memory_limit

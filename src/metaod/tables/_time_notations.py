@@ -39,23 +39,12 @@ _WEEKDAY = (
     r"(?:(?:mon|tue|tues|wed|wednes|thu|thur|thurs|fri|sat|satur|sun)(?:day)?|mo|di|mi|do|fr|sa|so)"
 )
 _ZONES = {  # hours from UTC, as in e-mails, and of Europe
-    **dict.fromkeys(("z", "utc", "gmt", "wet"), 0),
-    "est": -5,
-    "edt": -4,
-    "cst": -6,
-    "cdt": -5,
-    "mst": -7,
-    "mdt": -6,
-    "pst": -8,
-    "pdt": -7,
-    "bst": 1,
-    "west": 1,
-    "cet": 1,
-    "mez": 1,
-    "cest": 2,
-    "mesz": 2,
-    "eet": 2,
-    "eest": 3,
+    name: hours
+    for names, hours in (
+        *(("z utc gmt wet", 0), ("est cdt", -5), ("edt", -4), ("cst mdt", -6), ("mst pdt", -7)),
+        *(("pst", -8), ("bst west cet mez", 1), ("cest mesz eet", 2), ("eest", 3)),
+    )
+    for name in names.split()
 }
 _ZONE = (
     rf"\s?(?:(?P<name>{'|'.join(_ZONES)})|(?P<zone>[+-][0-9]{{2}}):?(?P<zone_minute>[0-9]{{2}})?)"

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import zip_longest
+from threading import Lock
 
 from metaod.errors import BadFile, Message, Setting
 from metaod.options import Reading, is_delimiter
@@ -43,6 +44,7 @@ _DECIMALS = {
 _CODE = re.compile(rf"\s*{CODE}\s*")
 _BEFORE_CODES = "0+- \t"
 _NUMBER = re.compile(NUMBER["."])
+_FIELD_LIMIT = Lock()  # of all threads
 _THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3}|\.[0-9]{3})\s*")
 
 
@@ -161,20 +163,14 @@ def _read_beginning(source: Source) -> tuple[str, bool]:
     return text, whole
 
 
-_limits_before: list[int] = []
-
-
 @contextmanager
-def long_fields() -> Iterator[None]:
+def _long_fields() -> Iterator[None]:
     """Let the csv module, which stops at 128 KiB, read fields of any length."""
-    _limits_before.append(csv.field_size_limit(2**31 - 1))
-    try:
-        yield
-    finally:
-        # generators may end in another order than they began
-        before = min(_limits_before)
-        _limits_before.pop()
-        if not _limits_before:
+    with _FIELD_LIMIT:
+        before = csv.field_size_limit(2**31 - 1)
+        try:
+            yield
+        finally:
             csv.field_size_limit(before)
 
 
@@ -183,7 +179,7 @@ def _split_records(text: str, delimiter: str, whole: bool) -> list[list[str]]:
     if delimiter == " ":
         text = collapse_blanks(text.encode()).decode()
     records: list[list[str]] = []
-    with long_fields():
+    with _long_fields():
         for record in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
             if record:
                 records.append(record)
@@ -196,10 +192,11 @@ def _lines_before(text: str, delimiter: str, n_records: int) -> int:
     """Return how many lines the first records and the blank lines below them take."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     n_lines = 0
-    for record in reader:
-        if record and n_records == 0:
-            return n_lines
-        n_lines, n_records = reader.line_num, n_records - bool(record)
+    with _long_fields():
+        for record in reader:
+            if record and n_records == 0:
+                break
+            n_lines, n_records = reader.line_num, n_records - bool(record)
     return n_lines
 
 

@@ -146,7 +146,7 @@ class RowSample:
 
     @property
     def n_offered(self) -> int:
-        """RowNumbers that were offered."""
+        """Rows that were offered."""
         return self._n_offered
 
     def drawn(self) -> tuple[RowNumbers, list[Any]]:
@@ -171,15 +171,10 @@ def draw_rows(n_rows: int, size: int, seed: int) -> RowNumbers:
     """
     if size >= n_rows:
         return np.arange(n_rows, dtype=np.int64)
-    keys = np.empty(0, dtype=np.uint64)
-    rows: RowNumbers = np.empty(0, dtype=np.int64)
+    sample = RowSample(size, seed)
     for start in range(0, n_rows, _BLOCK):
-        block = np.arange(start, min(start + _BLOCK, n_rows), dtype=np.int64)
-        keys = np.concatenate([keys, _row_keys(block, seed)])
-        rows = np.concatenate([rows, block])
-        kept = np.argsort(keys, kind="stable")[:size]
-        keys, rows = keys[kept], rows[kept]
-    return np.sort(rows)
+        sample.offer(range(start, min(start + _BLOCK, n_rows)))
+    return sample.drawn()[0]
 
 
 def _row_keys(rows: RowNumbers, seed: int) -> npt.NDArray[np.uint64]:

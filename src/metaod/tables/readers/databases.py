@@ -20,11 +20,11 @@ import pandas as pd
 from metaod.errors import (
     HIDDEN,
     BadFile,
-    MissingExtra,
     Setting,
     UserError,
     hide_password,
     listed,
+    required,
 )
 from metaod.options import Reading
 from metaod.tables.readers._names import check_unique
@@ -39,6 +39,10 @@ _ALLOWED = {
     sqlite3.SQLITE_FUNCTION,
     sqlite3.SQLITE_RECURSIVE,
 }
+_SQLITE_TABLES = r"""
+SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'"""
+_DUCKDB_TABLES = """
+SELECT table_name FROM duckdb_tables() WHERE NOT internal AND schema_name = 'main'"""
 _DUCKDB = {"enable_external_access": "false", "lock_configuration": "true"}
 
 _Result = tuple[list[str], Iterable[Any]]  # names of columns, and rows
@@ -49,9 +53,9 @@ _Opened = tuple[Callable[[], list[str]], _Run]  # names of tables, and what runs
 def read(source: Source, options: Reading) -> Content:
     """Read the rows of a query, or of the only table."""
     is_duckdb = source.url is None and source.head(12)[8:] == b"DUCK"
-    opened = _server if source.url else _duckdb if is_duckdb else _sqlite
+    connect = _server if source.url else _duckdb if is_duckdb else _sqlite
     kind = "a database" if source.url else "DuckDB" if is_duckdb else "SQLite"
-    with library_errors(source.name, kind), opened(source, options.memory_limit) as (tables, run):
+    with library_errors(source.name, kind), connect(source, options.memory_limit) as (tables, run):
         query = _query(tables(), source, options.query)
         try:
             names, rows = run(query)
@@ -65,7 +69,7 @@ def read(source: Source, options: Reading) -> Content:
             raise BadFile(source.name, what, remedy="correct it; a query can only read") from error
     # read once: a second answer may have other rows, or the same in another order
     again = partial(_cells, frame)
-    return Content(frame, declares_types=opened is not _sqlite, read_cells=again)
+    return Content(frame, declares_types=connect is not _sqlite, read_cells=again)
 
 
 def _query(tables: list[str], source: Source, query: str | None) -> str:
@@ -103,6 +107,14 @@ def _cells(frame: pd.DataFrame, rows: Any = None) -> pd.DataFrame:
     return frame if rows is None else frame.iloc[rows]
 
 
+def _opened(connection: Any, names_of_tables: str) -> _Opened:
+    """Return what lists the tables of a file, by a query, and what runs another query."""
+    return (
+        lambda: [name for (name,) in connection.execute(names_of_tables).fetchall()],
+        lambda query: _result(connection.execute(query)),
+    )
+
+
 @contextmanager
 def _sqlite(source: Source, max_bytes: int) -> Iterator[_Opened]:
     is_file = source.path is not None
@@ -117,22 +129,12 @@ def _sqlite(source: Source, max_bytes: int) -> Iterator[_Opened]:
         connection.set_authorizer(
             lambda action, *_: sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
         )
-
-        def tables() -> list[str]:
-            kinds = "type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
-            found = connection.execute(f"SELECT name FROM sqlite_master WHERE {kinds}")  # noqa: S608 - a constant
-            return [name for (name,) in found]
-
-        yield tables, lambda query: _result(connection.execute(query))
+        yield _opened(connection, _SQLITE_TABLES)
 
 
 @contextmanager
 def _duckdb(source: Source, max_bytes: int) -> Iterator[_Opened]:
-    try:
-        import duckdb  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        raise MissingExtra("duckdb", extra="duckdb", needed_for="reading DuckDB files") from error
-
+    duckdb = required("duckdb", extra="duckdb", needed_for="reading DuckDB files")
     with TemporaryDirectory() as folder:
         path = source.path
         if path is None:
@@ -140,22 +142,12 @@ def _duckdb(source: Source, max_bytes: int) -> Iterator[_Opened]:
             path.write_bytes(source.data)
         settings: dict[str, Any] = {**_DUCKDB, "memory_limit": f"{max(max_bytes, 2**26)}B"}
         with duckdb.connect(str(path), read_only=True, config=settings) as connection:
-
-            def tables() -> list[str]:
-                kinds = "NOT internal AND schema_name = 'main'"
-                found = connection.execute(f"SELECT table_name FROM duckdb_tables() WHERE {kinds}")  # noqa: S608 - a constant
-                return [name for (name,) in found.fetchall()]
-
-            yield tables, lambda query: _result(connection.execute(query))
+            yield _opened(connection, _DUCKDB_TABLES)
 
 
 @contextmanager
 def _server(source: Source, _: int) -> Iterator[_Opened]:
-    try:
-        import sqlalchemy as sa  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        needed_for = "reading databases by URL"
-        raise MissingExtra("sqlalchemy", extra="store", needed_for=needed_for) from error
+    sa = required("sqlalchemy", extra="store", needed_for="reading databases by URL")
     try:
         url = sa.make_url(source.url or "")
         if url.drivername in ("postgres", "postgresql"):

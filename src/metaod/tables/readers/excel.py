@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from metaod.errors import Message, MissingExtra, counted
+from metaod.errors import Message, counted, required
 from metaod.options import Reading
 from metaod.tables.readers._reader import Content
 from metaod.tables.readers._sheets import Book, Row, read_book
@@ -18,12 +18,7 @@ _BLOCK = 2**20
 
 def read(source: Source, options: Reading) -> Content:
     """Read a sheet; formulas as their stored values."""
-    try:
-        import openpyxl  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        needed_for = "reading XLSX workbooks"
-        raise MissingExtra("openpyxl", extra="excel", needed_for=needed_for) from error
-
+    openpyxl = required("openpyxl", extra="excel", needed_for="reading XLSX workbooks")
     with (
         library_errors(source.name, "an XLSX workbook"),
         warnings.catch_warnings(),

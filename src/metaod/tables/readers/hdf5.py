@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from metaod.errors import BadFile, MissingExtra
+from metaod.errors import BadFile, required
 from metaod.options import Reading
 from metaod.tables.readers._arrays import ArrayInfo, densify, read_chosen
 from metaod.tables.readers._reader import Content
@@ -23,12 +23,8 @@ from metaod.tables.readers._source import (
 
 def read(source: Source, options: Reading) -> Content:
     """Read a dataset of an HDF5 file."""
-    try:
-        import h5py  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        needed_for = "reading HDF5 files and those of MATLAB 7.3"
-        raise MissingExtra("h5py", extra="hdf5", needed_for=needed_for) from error
-
+    needed_for = "reading HDF5 files and those of MATLAB 7.3"
+    h5py = required("h5py", extra="hdf5", needed_for=needed_for)
     arrays: dict[str, ArrayInfo] = {}
 
     def describe(name: str, item: Any) -> None:

@@ -1,8 +1,5 @@
 """NPY and NPZ files. Nothing in them is ever unpickled."""
 
-import ast
-import re
-import struct
 import zipfile
 from math import prod
 from typing import IO, Any
@@ -32,7 +29,6 @@ from metaod.tables.readers._source import (
 )
 
 _LONGEST_HEADER = 2**16
-_PYTHON2_LONG = re.compile(r"(?<=[0-9])L")
 
 
 def read(source: Source, options: Reading) -> Content:
@@ -90,17 +86,12 @@ def _read_array(stream: IO[bytes], source: str, what: str) -> npt.NDArray[Any]:
 
 def _read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
     """Read shape and type without allocating the array."""
-    version = npy_format.read_magic(stream)
-    length_format = "<H" if version == (1, 0) else "<I"
-    [length] = struct.unpack(length_format, stream.read(struct.calcsize(length_format)))
-    if length > _LONGEST_HEADER:
-        raise ValueError(f"a header of {length:,} bytes")
-    text = stream.read(length).decode("utf-8" if version >= (3, 0) else "latin-1")
-    described = ast.literal_eval(_PYTHON2_LONG.sub("", text).strip())
-    shape = tuple(described["shape"])
-    if not all(type(n) is int and n >= 0 for n in shape):
+    is_first = npy_format.read_magic(stream) == (1, 0)
+    read = npy_format.read_array_header_1_0 if is_first else npy_format.read_array_header_2_0
+    shape, _, dtype = read(stream, max_header_size=_LONGEST_HEADER)
+    if min(shape, default=0) < 0:
         raise ValueError(f"a shape of {shape}")
-    return shape, npy_format.descr_to_dtype(described["descr"])
+    return shape, dtype
 
 
 def _check_stored(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from metaod.errors import MissingExtra
+from metaod.errors import required
 from metaod.options import Reading
 from metaod.tables.readers._reader import Content
 from metaod.tables.readers._sheets import Book, Row, read_book
@@ -15,12 +15,7 @@ from metaod.tables.readers._source import Source, library_errors
 
 def read(source: Source, options: Reading) -> Content:
     """Read a sheet; the format holds at most 65,536 rows of 256 cells."""
-    try:
-        import xlrd  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        needed_for = "reading XLS workbooks"
-        raise MissingExtra("xlrd", extra="excel", needed_for=needed_for) from error
-
+    xlrd = required("xlrd", extra="excel", needed_for="reading XLS workbooks")
     with library_errors(source.name, "an XLS workbook"), source.open() as stream:
         settings = {"logfile": io.StringIO(), "on_demand": True, "ragged_rows": True}
         with xlrd.open_workbook(file_contents=stream.read(), **settings) as book:
