@@ -239,6 +239,13 @@ def test_columns_are_what_most_of_their_cells_are(cells, kind, n_misfits):
     assert sum(len(own.rows) for own in table.misfits.values()) == n_misfits
 
 
+def test_a_category_that_no_later_row_has_is_no_misfit():
+    fitted = Preparation().fit(pd.DataFrame({"x": [0.0, 1.0, 3.0], "y": [1.0, 2.0, 5.0]}))
+    later = pd.DataFrame({"x": pd.Categorical([None, None], categories=["never"]), "y": 1.0})
+    assert not fitted.read(later).misfits
+    assert np.isfinite(fitted.transform(later).X).all()
+
+
 def test_misfits_of_many_columns_are_one_note():
     columns = {f"v{place}": [*map(str, range(20)), "x"] for place in range(9)}
     [note] = [own for own in from_memory(columns).warnings if own.code == "bad-values-finding"]

@@ -140,13 +140,14 @@ def test_names_that_are_none_are_refused(frame, names):
 def test_roles_are_saved(frame):
     fitted = Preparation(ignore="price", id="note", category=["zone"], time=("seen",)).fit(frame)
     read = Preparation.from_dict(json.loads(json.dumps(fitted.to_dict())))
-    assert (read.ignore, read.id, read.category, read.time) == (
+    roles = read.roles
+    assert (roles.ignore, roles.id, roles.category, roles.time) == (
         ["price"],
         ["note"],
         ["zone"],
         ["seen"],
     )
-    assert read.only is None
+    assert roles.only is None
     assert read.columns_ == fitted.columns_
     np.testing.assert_array_equal(read.transform(frame).X, fitted.transform(frame).X)
     without = frame.drop(columns=["price", "note"])  # unused columns may be absent

@@ -187,7 +187,8 @@ class Cells:
         series = series_of(kept, values[fits])
         series = in_seconds(series) if kind == "numeric" else series
         series = series.set_axis(self.series.index).rename(self.name)
-        misfits = None if fits.all() else Misfits.of(labels, kept, wanted.what)
+        found = Misfits.of(labels, kept, wanted.what)
+        misfits = found if len(found.rows) else None  # declared categories may be in no row
         written = None if notation is None or labels.declared else Written(labels, notation)
         return self._with(series, written, misfits, role), words
 

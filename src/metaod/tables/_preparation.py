@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
-from inspect import signature
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +13,7 @@ import pandas as pd
 from metaod._legal import Number, Whole, check_parameters, parameters
 from metaod._state import decode, encode
 from metaod.errors import BadColumn, BadParameter, Message, Setting, UserError, listed
-from metaod.options import Names
+from metaod.options import Columns, Names, document
 from metaod.tables._column_types import ColumnTyper
 from metaod.tables._column_values import Cells
 from metaod.tables._columns import (
@@ -86,25 +85,7 @@ class Preparation:
         A larger matrix is an error, raised before it is allocated; None for no limit.
     distinct_share : float, default=0.95
         Text is an identifier if its distinct values are at least this share of those present.
-    ignore : str or iterable of str, optional
-        Columns that are not used.
-    only : str or iterable of str, optional
-        The columns that may be used; all others are not.
-    id : str or iterable of str, optional
-        Columns that name the rows. They are not used; outputs show them first.
-    category : str or iterable of str, optional
-        Columns whose values are names, although they look like numbers or dates. They are used
-        even if they are unrelated to every other column.
-    date : str or iterable of str, optional
-        Columns that hold dates although they look like numbers: years, 20240131, days of Excel,
-        or seconds or milliseconds since 1970. Dates are not used unless named in `time`.
-    time : str or iterable of str, optional
-        Date columns to use, as days since 1970-01-01 (UTC if no zone is given). Rows of a later
-        time than the first table's then look unusual.
-    by, over, target, high, low : str or iterable of str, optional
-        Groups, order, the column that the others explain, and columns of which one side counts, as
-        in :class:`metaod.MetaOD`. Numbers then become their distances from what is usual in the
-        row's context, in spreads.
+    roles : options of columns
 
     Attributes
     ----------
@@ -143,31 +124,11 @@ class Preparation:
         *,
         max_bytes: int | None = 8 * _GIBIBYTE,
         distinct_share: float = 0.95,
-        ignore: Names = None,
-        only: Names = None,
-        id: Names = None,  # noqa: A002 - a role, as on the command line
-        category: Names = None,
-        date: Names = None,
-        time: Names = None,
-        by: Names = None,
-        over: Names = None,
-        target: Names = None,
-        high: Names = None,
-        low: Names = None,
+        **roles: Names,
     ) -> None:
         self.max_bytes = max_bytes
         self.distinct_share = distinct_share
-        self.ignore = ignore
-        self.only = only
-        self.id = id
-        self.category = category
-        self.date = date
-        self.time = time
-        self.by = by
-        self.over = over
-        self.target = target
-        self.high = high
-        self.low = low
+        self.roles = Columns(**roles)
 
     def fit(self, table: Preparable) -> Self:
         """Plan how every column is encoded.
@@ -188,7 +149,7 @@ class Preparation:
         if earlier:
             messages.append(_earlier_note(earlier))
         rows, reasons = _typed(rows, roles, earlier, messages)
-        file_column = table.file_column if isinstance(table, Table) else None
+        file_column = rows.file_column
         if file_column is not None and not roles.may_leave_out(file_column):
             file_column = None
         fitted = [
@@ -201,7 +162,7 @@ class Preparation:
         ]
         rows, _ = _as_fitted(fitted, rows)
         self.context_, given = Context.fit(fitted, rows, roles)
-        messages += [] if self.over else order_notes(fitted, rows)
+        messages += [] if self.roles.over else order_notes(fitted, rows)
         if self.context_ is not None and given is not None:
             messages += [self.context_.note(), *self.context_.notes(given, rows)]
             rows, fitted = given.applied(rows), self.context_.columns(fitted, given)
@@ -289,9 +250,7 @@ class Preparation:
                     series = labels.to_series().set_axis(rows.frame.index)
                     texts[column.name] = replace(cells, series=series)
         rows = rows.replaced(texts)
-        given = table if isinstance(table, Table) else Table(rows.frame, source=rows.source)
-        read = replace(given, frame=rows.frame, typed=True)
-        return replace(read, written=rows.written, misfits=rows.misfits)
+        return replace(rows, typed=True)
 
     def given(self, rows: Rows) -> Given | None:
         """Return what is usual for rows of the fitted types in their context, if there is one."""
@@ -406,12 +365,12 @@ class Preparation:
         return f"Preparation({', '.join(given)})"
 
     def _parameters(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in signature(Preparation).parameters}
+        return {name: getattr(self, name) for name in _LEGAL} | vars(self.roles)
 
     def _checked(self) -> Roles:
         """Check the parameters, as in scikit-learn not before they are used; return the roles."""
         check_parameters(self, _LEGAL)
-        return Roles.of({name: getattr(self, name) for name in ROLE_NAMES})
+        return Roles.of(vars(self.roles))
 
     def _set_fitted(
         self,
@@ -462,6 +421,9 @@ class Preparation:
             )
 
 
+document(Preparation, roles=Columns.declared())
+
+
 def prepare(table: Preparable, **options: Any) -> PreparedTable:
     """Turn a table into a finite float matrix, with a record of what was done to it.
 
@@ -480,7 +442,7 @@ def prepare(table: Preparable, **options: Any) -> PreparedTable:
     'speed' (numeric) was kept as it is.
     'wheels' (constant) was left out: the same value in every row.
     """
-    legal = tuple(signature(Preparation).parameters)
+    legal = (*_LEGAL, *ROLE_NAMES)
     for name, value in options.items():
         if name not in legal:
             remedy = f"Parameters are: {', '.join(legal)}"

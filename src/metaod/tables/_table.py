@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -221,7 +221,7 @@ class Table:
         """The row index, to join scores to the rows."""
         return self.frame.index
 
-    def take(self, rows: npt.NDArray[np.intp]) -> "Table":
+    def take(self, rows: npt.NDArray[np.intp]) -> Self:
         """Return some of the rows, without the file that they came from."""
         written = {name: own.take(rows) for name, own in self.written.items()}
         misfits = {name: own.take(rows) for name, own in self.misfits.items()}
@@ -301,33 +301,26 @@ class Table:
         return f"Table({self.source!r}: {size})"
 
 
-@dataclass(frozen=True)
-class Rows:
-    """Rows to prepare: a frame, which shares the values of the table, and how its text was read.
-
-    `missing` are the words that are missing values: none if the types of columns are decided.
-    """
-
-    frame: pd.DataFrame
-    source: str
-    missing: frozenset[str]
-    written: Mapping[str, Written]
-    misfits: Mapping[str, Misfits]
-    place: Place
-    bad_values: BadValues = "finding"
+class Rows(Table):
+    """A table that is prepared: its frame shares the values of the given one."""
 
     @classmethod
     def of(cls, table: object, fitted_names: Sequence[str] | None = None) -> "Rows":
         """Take the rows of a table, a frame or an array; refuse anything else."""
-        if not isinstance(table, Table):
-            frame = _as_frame(table, "table", fitted_names)
-            return cls(frame, "table", MISSING_WORDS, {}, {}, Place(frame.index))
-        frame = _as_frame(table.frame, table.source, fitted_names)
-        missing: frozenset[str] = frozenset() if table.typed else MISSING_WORDS
-        path = None if table.original is None else table.source
-        place = Place(frame.index, path)
-        own = table.written, table.misfits
-        return cls(frame, table.source, missing, *own, place, table.bad_values)
+        own, given = Table(pd.DataFrame()), table
+        if isinstance(table, Table):
+            own, given = table, table.frame
+        return cls(**{**vars(own), "frame": _as_frame(given, own.source, fitted_names)})
+
+    @property
+    def missing(self) -> frozenset[str]:
+        """The words that are missing values: none if the types of columns are decided."""
+        return frozenset() if self.typed else MISSING_WORDS
+
+    @property
+    def place(self) -> Place:
+        """Where the rows are, for errors."""
+        return Place(self.frame.index, None if self.original is None else self.source)
 
     def cells(self, name: str) -> Cells:
         """Return a column."""
@@ -344,12 +337,6 @@ class Rows:
         misfits = {name: own for name, own in self.misfits.items() if name not in columns}
         misfits |= {name: own.misfits for name, own in columns.items() if own.misfits is not None}
         return replace(self, frame=frame, written=written, misfits=misfits)
-
-    def take(self, rows: npt.NDArray[np.intp]) -> "Rows":
-        """Return some of the rows."""
-        written = {name: own.take(rows) for name, own in self.written.items()}
-        misfits = {name: own.take(rows) for name, own in self.misfits.items()}
-        return replace(self, frame=self.frame.iloc[rows], written=written, misfits=misfits)
 
     def __len__(self) -> int:
         return len(self.frame)
