@@ -14,11 +14,10 @@ from metaod.options import Checking, Columns, Fitting, Options, Picking, Reading
     [
         (metaod.read_table, [Reading], {"source"}),
         (metaod.select, [Picking], {"X"}),
-        (metaod.Preparation, [Columns], {"max_bytes", "distinct_share"}),
         (metaod.MetaOD, [Picking, Fitting, Columns], set()),
         (metaod.check, [Checking], {"X", "pick", "reading", "progress"}),
     ],
-    ids=["read_table", "select", "Preparation", "MetaOD", "check"],
+    ids=["read_table", "select", "MetaOD", "check"],
 )
 def test_signatures_have_the_declared_options(function, groups, others):
     found = {name: own.default for name, own in signature(function).parameters.items()}
