@@ -25,7 +25,6 @@ from metaod.tables._objects import (
     Labels,
     is_text,
     read_objects,
-    row_name,
     seconds_in,
     series_of,
     text_of,
@@ -47,8 +46,17 @@ class Place:
     path: str | None = None
 
     def row(self, row: int) -> str:
-        """Name a row, counted from 0."""
-        return row_name(self.index, row) if self.path is None else f"row {row + 1}"
+        """Name a row, counted from 0: by its position, and its label where that differs.
+
+        >>> Place(pd.RangeIndex(5)).row(3), Place(pd.Index(["a", "b"])).row(1)
+        ('row 3 (counted from 0)', "row 1 (index 'b')")
+        """
+        if self.path is not None:
+            return f"row {row + 1}"
+        shown = self.index[row]
+        if isinstance(shown, np.generic):
+            shown = shown.item()
+        return f"row {row} (counted from 0)" if shown == row else f"row {row} (index {shown!r})"
 
     def error(self, column: object, what: str | Message, remedy: str | Message) -> BadColumn:
         """Return an error about a column of these rows."""

@@ -239,11 +239,6 @@ class UnusedColumn(FittedColumn):
         """Return no names."""
         return ()
 
-    def counted(self, cells: Cells) -> "UnusedColumn":
-        """Count gaps as in later rows, so that the same rows always get the same record."""
-        found = self.encode(cells, np.empty((len(cells.series), 0)))
-        return replace(self, record=found.counted(self.record))
-
     def encode(self, cells: Cells, out: _Values) -> Encoded:  # noqa: ARG002 - has no outputs
         """Count gaps and new values."""
         try:
@@ -286,7 +281,8 @@ def fit_column(cells: Cells, roles: Roles, distinct_share: float, reason: str = 
         if isinstance(column, Numbers)
         else CategoryColumn.fit(cells, column, distinct_share)
     )
-    return fitted.counted(cells) if isinstance(fitted, UnusedColumn) else fitted
+    # gaps are counted as in later rows, so that the same rows always get the same record
+    return fitted.counted_in(cells) if isinstance(fitted, UnusedColumn) else fitted
 
 
 def _order(cells: Cells, roles: Roles) -> UnusedColumn:
@@ -301,13 +297,13 @@ def _order(cells: Cells, roles: Roles) -> UnusedColumn:
     why = "says in which order the rows are"
     unused = UnusedColumn.instead(record, column.kind, why, cause="context")
     notation = None if cells.written is None else cells.written.notation
-    return replace(unused, kind=column.kind, notation=notation).counted(cells)
+    return replace(unused, kind=column.kind, notation=notation).counted_in(cells)
 
 
 def leave_out(cells: Cells, kind: ColumnKind, reason: str, *, cause: Cause = "") -> UnusedColumn:
     """Do not use a column, not even its gaps."""
-    record = ColumnRecord(cells.name, kind, "dropped", reason=reason, cause=cause)
-    return UnusedColumn(record, "", None, None, None, ()).counted(cells)
+    record = ColumnRecord(cells.name, kind, "dropped")
+    return UnusedColumn.instead(record, kind, reason, cause=cause).counted_in(cells)
 
 
 def _why_not_numbers(

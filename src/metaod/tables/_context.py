@@ -200,7 +200,7 @@ class Context:
             if isinstance(column, NumberColumn)
             and column.kind in ("numeric", "duration")
             and (column.name in named or by or over or target)
-            and (column.name in named or _n_distinct(rows, column.name) >= FEWEST_VALUES)
+            and (column.name in named or rows.frame[column.name].nunique() >= FEWEST_VALUES)
         )
         signs = tuple(sides.get(name, 0) for name in names)
         keys = _keys(rows, by)
@@ -328,7 +328,7 @@ class Context:
         notes = []
         is_new = given.groups == len(self.groups)
         if is_new.any():
-            keys = sorted({_shown(key) for key in _keys(rows, self.by)[is_new]})
+            keys = sorted({", ".join(key) for key in _keys(rows, self.by)[is_new]})
             what = (
                 "{n} rows are of a group that the first table does not have ({names}); they are "
                 "judged by the whole."
@@ -339,10 +339,6 @@ class Context:
             times = _times(rows, self.over[0])
             notes += self.past.notes(given.groups, times, self.over[0], has_groups=bool(self.by))
         return notes
-
-
-def _shown(key: Sequence[str]) -> str:
-    return ", ".join(key)
 
 
 def _check_numbers(columns: Sequence[FittedColumn], named: set[str]) -> None:
@@ -356,10 +352,6 @@ def _check_numbers(columns: Sequence[FittedColumn], named: set[str]) -> None:
                 target=Setting("target"), high=Setting("high"), low=Setting("low"),
             )  # fmt: skip
             raise BadColumn(column.name, f"holds no numbers to judge: {kind}{why}", remedy=remedy)
-
-
-def _n_distinct(rows: Rows, name: str) -> int:
-    return int(rows.frame[name].nunique())
 
 
 def _numbers(rows: Rows, names: Sequence[str]) -> Values:

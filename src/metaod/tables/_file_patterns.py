@@ -2,8 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
 from glob import glob, has_magic
 from os import PathLike, fsdecode
 from pathlib import Path
@@ -15,16 +13,7 @@ import pandas as pd
 from metaod.errors import BadFile, Message, listed
 from metaod.tables._table import Original
 from metaod.tables.readers._reader import Content
-from metaod.tables.readers._source import CELL_BYTES, Source, check_bytes, check_width, expanded
-
-
-@dataclass(frozen=True)
-class FilePart:
-    """A file as it was read, and its cells to write again."""
-
-    name: str
-    content: Content
-    original: Original
+from metaod.tables.readers._source import CELL_BYTES, check_bytes, check_width, expanded
 
 
 def pattern_files(source: "str | PathLike[Any]") -> list[str]:
@@ -40,17 +29,17 @@ def pattern_files(source: "str | PathLike[Any]") -> list[str]:
 
 
 def joined(
-    parts: Sequence[FilePart], pattern: str, max_bytes: int
-) -> tuple[Content, Original, str]:
-    """Put files below each other; return the content, the original, and the added column.
+    files: Sequence[str], contents: Sequence[Content], pattern: str, max_bytes: int
+) -> tuple[Content, str]:
+    """Put files below each other; return the content, and the added column.
 
     A column that a file lacks is missing in its rows; files without a common column are refused.
     """
-    frames = [_with_index(part.content.frame) for part in parts]
+    frames = [_with_index(own.frame) for own in contents]
     names = list(dict.fromkeys(str(name) for frame in frames for name in frame.columns))
     counts = Counter(str(name) for frame in frames for name in frame.columns)
-    if max(counts.values()) < len(parts):
-        what = f"the files have no column in common: {listed([part.name for part in parts])}"
+    if max(counts.values()) < len(files):
+        what = f"the files have no column in common: {listed(files)}"
         raise BadFile(pattern, what, remedy="name files of one table, or read them one by one")
     n_rows = sum(map(len, frames))
     check_width(pattern, (n_rows, len(names)))
@@ -58,13 +47,11 @@ def joined(
     added = "file"
     while added in counts:
         added += "_"
-    files = [part.name for part in parts]
     starts = np.cumsum([0, *map(len, frames)])
     frame = _stacked(frames, names, added, files)
-    contents = [part.content for part in parts]
     warnings = list(dict.fromkeys(warning for own in contents for warning in own.warnings))
-    lacking = [name for name in names if counts[name] < len(parts)]
-    warnings = [*([_union_note(lacking, counts, len(parts))] if lacking else []), *warnings]
+    lacking = [name for name in names if counts[name] < len(files)]
+    warnings = [*([_union_note(lacking, counts, len(files))] if lacking else []), *warnings]
 
     def locate(row: int) -> str:
         place = int(np.searchsorted(starts, row, side="right")) - 1
@@ -80,8 +67,7 @@ def joined(
         may_hold_index=names[0] == "" and contents[0].may_hold_index,
         missing=words,
     )
-    read = partial(_cells, [part.original for part in parts], names, added, files)
-    return content, Original((*names, added), None, read, Source(pattern), None), added
+    return content, added
 
 
 def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
@@ -98,12 +84,8 @@ def _stacked(
     return pd.concat(kept, ignore_index=True)[[*names]].assign(**{added: texts})
 
 
-def _cells(
-    originals: Sequence[Original],
-    names: Sequence[str],
-    added: str,
-    files: Sequence[str],
-    rows: Any = None,
+def joined_cells(
+    files: Sequence[str], originals: Sequence[Original], names: Sequence[str], added: str
 ) -> pd.DataFrame:
     """Read the cells of all files again, also those of their labels and indexes."""
     frames = []
@@ -111,8 +93,7 @@ def _cells(
         original.check_unchanged()
         cells = original.read_numbers()
         frames.append(cells if isinstance(cells, pd.DataFrame) else cells.to_pandas())
-    frame = _stacked(frames, names, added, files)
-    return frame if rows is None else frame.iloc[rows]
+    return _stacked(frames, names, added, files)
 
 
 def _union_note(lacking: Sequence[str], counts: Counter[str], n_files: int) -> Message:

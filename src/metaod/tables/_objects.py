@@ -133,18 +133,6 @@ def text_of(value: object) -> str:
     return str(value)
 
 
-def row_name(index: "pd.Index[Any]", row: int) -> str:
-    """Name a row for an error message: its position, and its index label where that differs.
-
-    >>> row_name(pd.RangeIndex(5), 3), row_name(pd.Index(["a", "b"]), 1)
-    ('row 3 (counted from 0)', "row 1 (index 'b')")
-    """
-    shown = index[row]
-    if isinstance(shown, np.generic):
-        shown = shown.item()
-    return f"row {row} (counted from 0)" if shown == row else f"row {row} (index {shown!r})"
-
-
 def seconds_in(spans: npt.NDArray[np.timedelta64]) -> npt.NDArray[np.float64]:
     """Return lengths in seconds, NaN for NaT."""
     size = np.abs(spans)

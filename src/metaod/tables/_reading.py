@@ -1,6 +1,6 @@
 """Read a table: choose the reader of its format, convert its options, separate the label."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 from functools import partial
 from os import PathLike, fsdecode
@@ -13,11 +13,11 @@ import pandas as pd
 from metaod.errors import BadColumn, BadFile, BadParameter
 from metaod.options import Reading, takes
 from metaod.tables._column_types import ColumnTyper, mask_missing, words_by_column
-from metaod.tables._file_patterns import FilePart, joined, pattern_files
+from metaod.tables._file_patterns import joined, joined_cells, pattern_files
 from metaod.tables._footers import Footer, find_footer
 from metaod.tables._notations import ERROR_WORDS, MISSING_WORDS, Hints, Plain
 from metaod.tables._objects import as_text_column
-from metaod.tables._table import Original, Table
+from metaod.tables._table import Original, Table, some_cells
 from metaod.tables.readers import READERS, choose_reader
 from metaod.tables.readers._names import index_by_unnamed
 from metaod.tables.readers._reader import Content
@@ -88,7 +88,7 @@ def _read_content(
 
 
 def _read_files(files: Sequence[str], pattern: str, options: Reading) -> Table:
-    parts = []
+    contents, originals = [], []
     for file in files:
         content, opened, own, footer = _read_content(file, options)
         if content.label_values is not None:
@@ -98,11 +98,15 @@ def _read_files(files: Sequence[str], pattern: str, options: Reading) -> Table:
             offered = footer.offered(own.skip_footer or 0)
             content = replace(content, warnings=(*content.warnings, offered))
         again = partial(choose_reader(opened).read, opened, own)
-        original = Original.of(content, opened, again, None)
-        parts.append(FilePart(file, content, original))
-    content, joint, added = joined(parts, pattern, options.memory_limit)
+        contents.append(content)
+        originals.append(Original.of(content, opened, again, None))
+    content, added = joined(files, contents, pattern, options.memory_limit)
+    names = [str(name) for name in content.frame.columns]
+    read = partial(joined_cells, files, originals, names[:-1], added)
+    cells = partial(some_cells, read)
+    original = Original(tuple(names), None, cells, Source(pattern), None)
     table = finish(content, options, pattern, path=pattern)
-    return replace(table, original=joint, file_column=added)
+    return replace(table, original=original, file_column=added)
 
 
 def is_file(source: object) -> bool:
@@ -112,7 +116,7 @@ def is_file(source: object) -> bool:
     return not is_in_memory(source) and callable(getattr(source, "read", None))
 
 
-def check_options(options: Reading, kind: str, takes: frozenset[str]) -> None:
+def check_options(options: Reading, kind: str, takes: Set[str]) -> None:
     """Refuse options that a format does not take."""
     special = frozenset().union(*(reader.options for reader in READERS))
     for name, value in options.given().items():

@@ -80,6 +80,7 @@ class Original:
         read = content.read_cells
         if read is None:
             read = partial(_frame_cells, read_again, label if has_label_array else None)
+        read = partial(some_cells, read)
         return cls(tuple(names), None, read, source, source.stamp, content.sheet)
 
     def check_unchanged(self) -> None:
@@ -114,18 +115,20 @@ def _text_cells(raw: RawText, rows: npt.NDArray[np.int64] | None = None) -> Any:
     return pa.concat_tables([table for _, table in raw.cells(rows, _BATCH)])
 
 
-def _frame_cells(
-    read_again: Callable[[], Content],
-    array_name: str | None,
-    rows: npt.NDArray[np.intp] | None = None,
-) -> pd.DataFrame:
+def some_cells(read: Callable[[], Any], rows: npt.NDArray[np.intp] | None = None) -> Any:
+    """Return some of the cells, as an Arrow table or a frame, that a function reads; or all."""
+    cells = read()
+    return cells if rows is None else cells.take(rows)
+
+
+def _frame_cells(read_again: Callable[[], Content], array_name: str | None) -> pd.DataFrame:
     content = read_again()
     frame = content.frame
     if not isinstance(frame.index, pd.RangeIndex):
         frame = frame.reset_index()
     if array_name is not None:
         frame = frame.assign(**{array_name: content.label_values})
-    return frame if rows is None else frame.iloc[rows]
+    return frame
 
 
 def _as_numbers(column: Any, decimal: str) -> Any:

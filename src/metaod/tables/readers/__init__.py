@@ -4,7 +4,7 @@ The kind of a file is recognised by its first bytes, and its name must agree.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import PurePath
@@ -37,7 +37,7 @@ class Reader(FileKind):
     """
 
     module: str
-    options: frozenset[str] = frozenset()  # those of read_table that only some kinds take
+    options: Set[str] = frozenset()  # those of read_table that only some kinds take
 
     def read(self, source: Source, options: Reading) -> "Content":
         """Read the whole file."""
@@ -80,7 +80,7 @@ def _is_npz(source: Source, _: bytes) -> bool:
 
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_SHEET_OPTIONS = frozenset({"decimal", "header", "sheet", "skip_rows", "skip_footer"})
+_SHEET_OPTIONS = {"decimal", "header", "sheet", "skip_rows", "skip_footer"}
 
 
 def _is_xls(source: Source, head: bytes) -> bool:
@@ -124,22 +124,16 @@ READERS: list[Reader] = [
         begins_with(b"ARROW1", b"\xff\xff\xff\xff"),
         "metaod.tables.readers.arrow_files",
     ),
-    Reader(
-        "MATLAB",
-        (".mat",),
-        _is_matlab,
-        "metaod.tables.readers.matlab",
-        frozenset({"variable"}),
-    ),
+    Reader("MATLAB", (".mat",), _is_matlab, "metaod.tables.readers.matlab", {"variable"}),
     Reader(
         "HDF5",
         (".h5", ".hdf5", ".mat"),
         begins_with(b"\x89HDF\r\n\x1a\n", b"MATLAB 7.3 MAT-file"),
         "metaod.tables.readers.hdf5",
-        frozenset({"variable"}),
+        {"variable"},
     ),
     Reader("NPY", (".npy",), begins_with(b"\x93NUMPY"), "metaod.tables.readers.numpy_files"),
-    Reader("NPZ", (".npz",), _is_npz, "metaod.tables.readers.numpy_files", frozenset({"variable"})),
+    Reader("NPZ", (".npz",), _is_npz, "metaod.tables.readers.numpy_files", {"variable"}),
     Reader(
         "an XLSX workbook",
         (".xlsx", ".xlsm"),
@@ -162,29 +156,29 @@ READERS: list[Reader] = [
         (".sqlite", ".sqlite3", ".db", ".db3", ".gpkg"),
         begins_with(b"SQLite format 3\0"),
         "metaod.tables.readers.databases",
-        frozenset({"query"}),
+        {"query"},
     ),
     Reader(
         "DuckDB",
         (".duckdb", ".ddb", ".db"),
         lambda _, head: head[8:12] == b"DUCK",
         "metaod.tables.readers.databases",
-        frozenset({"query"}),
+        {"query"},
     ),
-    Reader("ARFF", (".arff",), _is_arff, "metaod.tables.readers.arff", frozenset({"encoding"})),
+    Reader("ARFF", (".arff",), _is_arff, "metaod.tables.readers.arff", {"encoding"}),
     Reader(
         "JSON",
         (".json", ".jsonl", ".ndjson", ".geojson"),
         lambda _, head: _JSON.match(head_text(head) or "") is not None,
         "metaod.tables.readers.json_files",
-        frozenset({"encoding", "variable"}),
+        {"encoding", "variable"},
     ),
     Reader(
         "delimited text",
         (".csv", ".tsv", ".tab", ".psv", ".txt", ".dat", ".data"),
         lambda _, head: head_text(head) is not None and not head.startswith(b"PK\x03\x04"),
         "metaod.tables.readers.delimited",
-        frozenset({"delimiter", "encoding", "decimal", "header", "skip_rows", "skip_footer"}),
+        {"delimiter", "encoding", "decimal", "header", "skip_rows", "skip_footer"},
     ),
 ]
 
@@ -234,13 +228,7 @@ _BINARY = _Unsupported(
 )
 
 
-_DATABASE = Reader(
-    "a database",
-    (),
-    lambda *_: False,
-    "metaod.tables.readers.databases",
-    frozenset({"query"}),
-)
+_DATABASE = Reader("a database", (), lambda *_: False, "metaod.tables.readers.databases", {"query"})
 
 READ_ENDINGS = frozenset(ending for reader in READERS for ending in reader.endings)
 """Endings of the files that can be read; any of them may be followed by .gz."""

@@ -166,10 +166,19 @@ class RawText:
         if first == 0:
             yield first, schema.empty_table()
 
-    def lines_of(self, wanted: Collection[int] | None = None) -> dict[int, int]:
-        """Return the lines, counted from 1, at which all or some rows begin."""
-        found = ((record.row, line) for line, record in self.numbered())
-        return {row: line for row, line in found if row >= 0 and (wanted is None or row in wanted)}
+    def line_finder(self, wanted: Collection[int] | None = None) -> Callable[[int], int]:
+        """Return what tells the line, counted from 1, at which a row begins, of all or some.
+
+        All lines are found when the first is wanted.
+        """
+        lines: dict[int, int] = {}
+
+        def line_of(row: int) -> int:
+            found = ((own.row, line) for line, own in self.numbered()) if not lines else ()
+            lines.update({own: line for own, line in found if wanted is None or own in wanted})
+            return lines[row]
+
+        return line_of
 
     def numbered(self) -> Iterator[tuple[int, Record]]:
         """Yield every line and record, each with the line at which it begins."""

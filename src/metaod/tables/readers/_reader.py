@@ -59,7 +59,7 @@ class Content:
     may_hold_index: bool = False  # a first column without a name is the row index
     raw: RawText | None = None  # of delimited text: its records as the file has them
     missing: Mapping[str, int] = field(default_factory=dict)  # how many cells each word made empty
-    read_cells: Callable[..., Any] | None = None  # of all or some rows, with all their digits
+    read_cells: Callable[[], Any] | None = None  # with all their digits
     types: Mapping[str, Any] = field(default_factory=dict)  # Arrow's, of delimited text
     sheet: SheetPlaces | None = None  # of a workbook
 

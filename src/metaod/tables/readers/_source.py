@@ -66,8 +66,7 @@ class Source:
             return io.BytesIO(self.data)
         try:
             if self.path is None:
-                packed = gzip.GzipFile(self.packed)
-                return io.BufferedReader(_Unpacked(packed, self.name), _SMALL_CHUNK)
+                return gzip.GzipFile(self.packed)  # type: ignore[return-value]  # is one in all but name
             return self.path.open("rb")
         except OSError as error:
             raise _unreadable(self.name, error) from error
@@ -95,7 +94,7 @@ class Source:
             raise BadFile(self.name, what, remedy="run the command again")
 
     def head(self, n_bytes: int) -> bytes:
-        with self.open() as stream:
+        with library_errors(self.name, "gzip"), self.open() as stream:
             return stream.read(n_bytes)
 
 
@@ -424,31 +423,6 @@ def _scan_utf8(source: Source) -> Utf8Text:
     return Utf8Text(source, n_quotes, n_lines)
 
 
-class _Unpacked(io.RawIOBase):
-    """A gzipped file, unpacked as it is read; BadFile where it is damaged."""
-
-    def __init__(self, packed: gzip.GzipFile, name: str) -> None:
-        self._packed, self._name = packed, name
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        with library_errors(self._name, "gzip"):
-            return self._packed.readinto(buffer)
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        with library_errors(self._name, "gzip"):
-            return self._packed.seek(offset, whence)
-
-    def close(self) -> None:
-        self._packed.close()
-        super().close()
-
-
 class _Utf8Stream(io.RawIOBase):
     """Chunks of bytes as a binary file."""
 
@@ -473,7 +447,7 @@ def _recode(stream: BinaryIO, name: str, encoding: str) -> Iterator[bytes]:
     """Convert a text to UTF-8, chunk by chunk; BadFile at bytes that the encoding lacks."""
     decode = codecs.getincrementaldecoder(encoding)().decode
     n_feeds = n_returns = 0  # the latter alone ended lines on old Macs
-    with stream:
+    with library_errors(name, "gzip"), stream:
         try:
             for chunk in chain(iter(lambda: stream.read(_SMALL_CHUNK), b""), [b""]):
                 part = decode(chunk, final=not chunk).encode()
@@ -495,6 +469,6 @@ def _count_lines(utf8: bytes) -> int:
 
 
 def _chunks(source: Source) -> Iterator[bytes]:
-    with source.open() as stream:
+    with library_errors(source.name, "gzip"), source.open() as stream:
         while chunk := stream.read(_CHUNK):
             yield chunk

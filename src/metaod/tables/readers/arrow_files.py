@@ -9,7 +9,7 @@ import pyarrow as pa
 from metaod.options import Reading
 from metaod.tables.readers._arrow import check_texts, content_of_arrow
 from metaod.tables.readers._names import check_unique
-from metaod.tables.readers._reader import Content, RowNumbers
+from metaod.tables.readers._reader import Content
 from metaod.tables.readers._source import (
     CELL_BYTES,
     Source,
@@ -24,12 +24,7 @@ def read(source: Source, options: Reading) -> Content:
     table = _table(source, options.memory_limit)
     with library_errors(source.name, "Arrow"):
         content = content_of_arrow(table, source.name)
-    return replace(content, read_cells=partial(_cells, source, options.memory_limit))
-
-
-def _cells(source: Source, max_bytes: int, rows: RowNumbers | None = None) -> Any:
-    table = _table(source, max_bytes)
-    return table if rows is None else table.take(rows)
+    return replace(content, read_cells=partial(_table, source, options.memory_limit))
 
 
 def _table(source: Source, max_bytes: int) -> Any:

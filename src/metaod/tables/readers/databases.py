@@ -68,8 +68,7 @@ def read(source: Source, options: Reading) -> Content:
             what = f"the query failed ({_reason(error)})"
             raise BadFile(source.name, what, remedy="correct it; a query can only read") from error
     # read once: a second answer may have other rows, or the same in another order
-    again = partial(_cells, frame)
-    return Content(frame, declares_types=connect is not _sqlite, read_cells=again)
+    return Content(frame, declares_types=connect is not _sqlite, read_cells=lambda: frame)
 
 
 def _query(tables: list[str], source: Source, query: str | None) -> str:
@@ -101,10 +100,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | dict | tuple):
         return json.dumps(value, ensure_ascii=False, default=str)
     return bytes(value) if isinstance(value, bytearray | memoryview) else value
-
-
-def _cells(frame: pd.DataFrame, rows: Any = None) -> pd.DataFrame:
-    return frame if rows is None else frame.iloc[rows]
 
 
 def _opened(connection: Any, names_of_tables: str) -> _Opened:

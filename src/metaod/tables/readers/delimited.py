@@ -47,15 +47,8 @@ def read(source: Source, options: Reading) -> Content:
     if options.skip_footer:
         source = _without_last_lines(source, options.skip_footer)
     records = RawText.of(raw, text.encoding, dialect)
-    lines: dict[int, int] = {}
-
-    def line_of(row: int) -> int:
-        """Find the lines of all rows when the first is wanted."""
-        lines.update({} if lines else records.lines_of())
-        return lines[row]
-
     check = partial(check_records, records, options.skip_footer or 0)
-    content = Records(source, dialect, check).read(options, line_of)
+    content = Records(source, dialect, check).read(options, records.line_finder())
     if text.n_quotes % 2 or _last_field_has_line_end(content.frame):
         check()  # pyarrow accepts a quote that is left open
     return replace(
@@ -195,15 +188,9 @@ class TextChunks(Chunks):
         data = self._joined(kept)
         plain = replace(self._dialect, header=False, skip_lines=0)
         self._plain = plain = repeat_code_columns(plain, data)
-        lines: dict[int, int] = {}
-
-        def line_of(place: int) -> int:
-            """Find the lines of all rows of the sample when the first is wanted."""
-            lines.update({} if lines else self.raw.lines_of(frozenset(rows.tolist())))
-            return lines[int(rows[place])]
-
+        find = self.raw.line_finder(frozenset(rows.tolist()))
         records = Records(Source(self.source.name, data=data), plain, self._check)
-        content = records.read(self._options, line_of)
+        content = records.read(self._options, lambda place: find(int(rows[place])))
         if len(content.frame) != len(kept):
             self._check()
         self._dialect = replace(self._dialect, code_columns=plain.code_columns)

@@ -56,12 +56,11 @@ def read(source: Source, options: Reading) -> Content:
     return replace(content, read_cells=partial(_read_cells, source))
 
 
-def _read_cells(source: Source, rows: RowNumbers | None = None) -> Any:
+def _read_cells(source: Source) -> Any:
     import pyarrow.parquet  # noqa: PLC0415 - slow to import
 
     with library_errors(source.name, "Parquet"), source.open() as stream:
-        cells = pyarrow.parquet.ParquetFile(stream).read()
-    return cells if rows is None else cells.take(rows)
+        return pyarrow.parquet.ParquetFile(stream).read()
 
 
 def _check_size(metadata: Any, source: str, max_bytes: int) -> None:
