@@ -370,7 +370,7 @@ def test_one_row_is_too_few():
 )
 def test_columns_of_one_name_are_refused(columns):
     frame = pd.DataFrame([[1.0, 2.0], [3.0, 4.0]], columns=columns)
-    with pytest.raises(BadColumn, match="two columns"):
+    with pytest.raises(BadColumn, match="more than once"):
         prepare(frame)
 
 

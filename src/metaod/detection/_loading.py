@@ -10,7 +10,6 @@ from metaod.detection._saved import SavedPick
 from metaod.models import check_n_jobs
 from metaod.review import UsedMarks
 from metaod.selection import OnProgress, Tracker
-from metaod.tables import Roles
 
 
 def load(
@@ -43,7 +42,7 @@ def load(
     saved, fitted, preparation, cells = SavedPick.read(path, tracker, max_seconds)
     fitted = replace(fitted, n_jobs=n_jobs)
     tracker.finish("score")
-    roles = {name: getattr(preparation, name) for name in Roles.declared()}
+    roles = vars(preparation.roles)
     model = MetaOD(**saved.parameters, **roles, random_state=fitted.seed, n_jobs=n_jobs)
     model.n_features_in_ = len(preparation.record_.columns)
     if saved.feature_names:

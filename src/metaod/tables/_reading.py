@@ -17,6 +17,7 @@ from metaod.tables._file_patterns import joined, joined_cells, pattern_files
 from metaod.tables._footers import Footer, find_footer
 from metaod.tables._notations import ERROR_WORDS, MISSING_WORDS, Hints, Plain
 from metaod.tables._objects import as_text_column
+from metaod.tables._roles import unknown_columns
 from metaod.tables._table import Original, Table, some_cells
 from metaod.tables.readers import READERS, choose_reader
 from metaod.tables.readers._names import index_by_unnamed
@@ -166,14 +167,14 @@ def finish(
         frame = mask_missing(frame, options.missing_words, own_missing, warnings)
     for name in options.text_columns:
         if name not in frame.columns:
-            raise _no_column(name, frame, path)
+            raise unknown_columns([name], [*map(str, frame.columns)], path)
         frame = as_text_column(frame, [name])
     label = None
     if options.label is not None:
         values = content.label_values
         if values is None:
             if options.label not in frame.columns:
-                raise _no_column(options.label, frame, path)
+                raise unknown_columns([options.label], [*map(str, frame.columns)], path)
             values = frame.pop(options.label).to_numpy(dtype=object)
         label = _read_label(values, options.label, path, content.locate)
     if frame.shape[0] == 0:
@@ -188,11 +189,6 @@ def finish(
     notations = dict.fromkeys(floats, numbers) | typer.notations
     table = Table(frame, label, source, tuple(warnings), typed=True, notations=notations)
     return replace(table, written=written, misfits=misfits, bad_values=typer.bad_values)
-
-
-def _no_column(name: str, frame: pd.DataFrame, path: str | None) -> BadColumn:
-    shown = ", ".join(map(repr, frame.columns[:20])) + (", ..." if frame.shape[1] > 20 else "")
-    return BadColumn(name, "is not in the table", path=path, remedy=f"columns are: {shown}")
 
 
 # (inlier, outlier); the first pair that holds every value counts

@@ -152,11 +152,8 @@ class ColumnRecord:
         if self.fill is None:
             return f"{gaps} taken as a separate value"
         usual = "more frequent value" if self.kind == "boolean" else "median"
-        return f"{gaps} filled with the {usual} ({self._shown_fill()})"
-
-    def _shown_fill(self) -> str:
-        assert self.fill is not None  # noqa: S101 - for the type checker; the caller checks it
-        return date_text(self.fill) if self.kind == "date" else number_text(self.fill)
+        shown = date_text(self.fill) if self.kind == "date" else number_text(self.fill)
+        return f"{gaps} filled with the {usual} ({shown})"
 
 
 def _whole_seconds(values: Any, dtype: str) -> Any:

@@ -93,23 +93,24 @@ class Roles(Columns):
         known = set(columns)
         named = dict.fromkeys(name for role in ROLE_NAMES for name in self.named(role))
         unknown = [name for name in named if name not in known]
-        if not unknown:
-            return
-        by_lower = {column.lower(): column for column in columns}
-        near = {
-            by_lower[found]: None
-            for name in unknown
-            for found in get_close_matches(name.lower(), by_lower, n=3, cutoff=0.6)
-        }
-        shown = ", ".join(map(repr, columns[:20])) + (", ..." if len(columns) > 20 else "")
-        remedy = f"columns are: {shown}"
-        if near:
-            remedy = f"close names are: {', '.join(map(repr, near))}"
-        if len(unknown) == 1:
-            path = None if source == "table" else source
-            raise BadColumn(unknown[0], "is not in the table", path=path, remedy=remedy)
-        names = ", ".join(map(repr, unknown))
-        raise UserError(f"there are no columns {names}", where=source, remedy=remedy)
+        if unknown:
+            raise unknown_columns(unknown, columns, None if source == "table" else source)
+
+
+def unknown_columns(unknown: Sequence[str], columns: Sequence[str], path: str | None) -> UserError:
+    """Return the error for names that no column has, with names that are close."""
+    by_lower = {column.lower(): column for column in columns}
+    near = {
+        by_lower[found]: None
+        for name in unknown
+        for found in get_close_matches(name.lower(), by_lower, n=3, cutoff=0.6)
+    }
+    shown = ", ".join(map(repr, columns[:20])) + (", ..." if len(columns) > 20 else "")
+    remedy = f"close names are: {', '.join(map(repr, near))}" if near else f"columns are: {shown}"
+    if len(unknown) == 1:
+        return BadColumn(unknown[0], "is not in the table", path=path, remedy=remedy)
+    names = ", ".join(map(repr, unknown))
+    return UserError(f"there are no columns {names}", where=path or "table", remedy=remedy)
 
 
 ROLE_NAMES = tuple(Columns.declared())

@@ -1,7 +1,7 @@
 """A table as read: its columns, an optional label, its cells in the file, and rows to prepare."""
 
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metaod.errors import BadColumn, BadParameter, Message, Setting, UserError, counted
+from metaod.errors import BadParameter, Message, Setting, UserError, counted
 from metaod.options import BadValues, Reading
 from metaod.tables._column_types import Written
 from metaod.tables._column_values import Cells, Place
@@ -21,6 +21,7 @@ from metaod.tables._misfits import Misfits
 from metaod.tables._notations import MISSING_WORDS, Notation, Plain
 from metaod.tables._objects import Labels, text_of
 from metaod.tables._styles import Style
+from metaod.tables.readers._names import check_unique
 from metaod.tables.readers._raw_text import RawText
 from metaod.tables.readers._reader import Content, SheetPlaces
 from metaod.tables.readers._source import Source
@@ -247,14 +248,11 @@ class Table:
         misfits = {}
         for name in self.misfits.keys() | other.misfits.keys():
             found = [own.misfits[name] for own in parts if name in own.misfits]
-            rows = [own.rows for own in found]
             if name in other.misfits:
-                rows[-1] = rows[-1] + self.n_rows
-            texts = [text for own in found for text in own.texts]
-            n_values = int(frame[name].notna().sum()) + len(texts)
-            misfits[name] = replace(
-                found[0], rows=np.concatenate(rows), texts=texts, n_values=n_values
-            )
+                found[-1] = replace(found[-1], rows=found[-1].rows + self.n_rows)
+            if merged := Misfits.merged(found):
+                n_values = int(frame[name].notna().sum()) + len(merged.rows)
+                misfits[name] = replace(merged, n_values=n_values)
         return Table(frame, source=self.source, typed=True, written=written, misfits=misfits)
 
     def text(self, column: str, row: int) -> str:
@@ -352,7 +350,10 @@ def _as_frame(table: object, source: str, fitted_names: Sequence[str] | None) ->
         table = read_memory(table, Reading()).frame
     if isinstance(table, pd.DataFrame):
         frame = table.copy(deep=False)
-        frame.columns = pd.Index(_column_names(table.columns))
+        columns: pd.Index[Any] = table.columns
+        levels = [name if isinstance(name, tuple) else (name,) for name in columns]
+        frame.columns = pd.Index(["/".join(map(str, names)) for names in levels])
+        check_unique(frame.columns)
     elif isinstance(table, np.ndarray):
         frame = _frame_of_array(table, fitted_names)
     else:
@@ -386,19 +387,6 @@ def _frame_of_array(
         remedy = "give the same columns in the same order, or a frame with their names"
         raise UserError(what, remedy=remedy)
     return pd.DataFrame(array, columns=list(names), copy=False)
-
-
-def _column_names(columns: "pd.Index[Any]") -> list[str]:
-    seen: dict[str, Hashable] = {}
-    for column in columns:
-        name = "/".join(map(str, column)) if isinstance(column, tuple) else str(column)
-        if name in seen:
-            what = "is the name of two columns"
-            if seen[name] != column:
-                what += f", written {seen[name]!r} and {column!r}"
-            raise BadColumn(name, what, remedy="rename one of them")
-        seen[name] = column
-    return list(seen)
 
 
 def _texts(table: Table, name: str) -> "pd.Series[Any]":

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -91,7 +91,7 @@ def index_by_unnamed(frame: pd.DataFrame, warnings: list[Message]) -> pd.DataFra
     return frame.set_index("").rename_axis(index=None)
 
 
-def check_unique(names: Sequence[object], source: str | None = None) -> None:
+def check_unique(names: Iterable[object], source: str | None = None) -> None:
     repeated = next((name for name, count in Counter(names).items() if count > 1), None)
     if repeated is not None:
         raise BadColumn(repeated, "is there more than once", path=source, remedy="rename one")
