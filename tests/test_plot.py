@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 import metaod
 from metaod import plot
+from metaod.errors import BadParameter
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +63,8 @@ def test_a_new_row_can_be_explained(detector, ax):
     new = pd.DataFrame({"a": [0.0], "b": [50.0], "c$d": [0.0]})
     [label] = plot.reasons(detector, new, ax=ax, top=1).get_yticklabels()
     assert label.get_text().startswith("b 50\n(usually ")
+    with pytest.raises(BadParameter, match="one row"):
+        plot.reasons(detector, [1, 2], ax=ax)
 
 
 def test_axes_are_made_if_none_are_given(detector):

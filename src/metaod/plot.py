@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from metaod.errors import MissingExtra
+from metaod.errors import BadParameter, MissingExtra
 from metaod.report import Axis, map_table
 
 if TYPE_CHECKING:
@@ -114,7 +114,10 @@ def reasons(detector: "MetaOD", row: Any, ax: "Axes | None" = None, *, top: int 
     matplotlib Axes
     """
     ax = _axes(ax)
-    [explained] = detector.explain_rows([row] if np.isscalar(row) else row, top=top)
+    found = detector.explain_rows([row] if np.isscalar(row) else row, top=top)
+    if len(found) != 1:
+        raise BadParameter("metaod.plot.reasons", "row", "one row", row)
+    [explained] = found
     labels = [
         f"{_short(reason.column)} {_short(reason.value_text)}\n({_short(reason.usual_text)})"
         for reason in explained.reasons

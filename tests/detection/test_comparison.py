@@ -103,6 +103,7 @@ def test_a_table_without_outliers_or_without_a_label_is_refused():
             compare(Table(made.frame, label, "made"), learner=LEARNER)
         with pytest.raises(UserError, match="label"):
             Table(made.frame, label, "made").checked_label()
-    with pytest.raises(BadParameter) as caught:
-        compare(made, trials=0)
-    assert caught.value.name == "trials"
+    for name, value in (("trials", 0), ("trials", 1.5), ("random_state", "dice")):
+        with pytest.raises(BadParameter) as caught:
+            compare(made, **{name: value})
+        assert caught.value.name == name

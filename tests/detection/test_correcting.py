@@ -121,6 +121,7 @@ def test_other_formats_keep_all_other_cells(tmp_path, streamed):
     ("correction", "told"),
     [
         (Correction(3, "price", "1"), "row 4: there is no such cell"),
+        (Correction(-1, "price", "1"), "there is no such cell"),
         (Correction(0, "cost", "1"), "there is no such cell"),
         (Correction(1, "price", "1", "1250,10"), "row 2 holds '1250,00'"),
     ],
@@ -146,8 +147,10 @@ def test_a_file_of_findings_that_cannot_be_used_is_refused(tmp_path, text, told)
     (tmp_path / "cells.csv").write_text(text)
     with pytest.raises(UserError, match=told):
         read_corrections(tmp_path / "cells.csv")
-    with pytest.raises(BadFile):
-        read_corrections(tmp_path / "none.json")
+    (tmp_path / "bad.json").write_text("[[1, 2], 3]")
+    for name in ("none", "bad"):
+        with pytest.raises(BadFile):
+            read_corrections(tmp_path / f"{name}.json")
 
 
 def workbook(path):
@@ -177,7 +180,7 @@ def test_the_users_own_workbook_gets_marks_and_columns(tmp_path):
     assert book.sheetnames == ["Sales", "Notes"]
     sheet = book["Sales"]
     assert [cell.value for cell in sheet[3]] == ["name", "price", "double", *names]
-    assert [cell.value for cell in sheet[4]][:3] == ["A", 12.5, "=B4*2"]
+    assert [cell.value for cell in sheet[4]] == ["A", 12.5, "=B4*2", 0, 1, 0, None]
     assert sheet["A1"].value == "Sales of May"
     assert sheet["B4"].number_format == "0.00 €"
     assert sheet.column_dimensions["A"].width == 31

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from metaod.detection import MetaOD, load
+from metaod.detection import MetaOD, check, detect, load
 from metaod.errors import BadParameter, UserError
 from metaod.models import SpecDetector
 from metaod.selection import make_selection
@@ -177,6 +177,9 @@ def test_not_fitted_yet():
         MetaOD().predict(X)
     with pytest.raises(NotFittedError):
         MetaOD().save("nowhere")
+    for use in (check, detect):
+        with pytest.raises(NotFittedError):
+            use(read_table(X), **{"pick" if use is check else "model": MetaOD()})
 
 
 @pytest.mark.parametrize("random_state", [7, np.int64(7)])

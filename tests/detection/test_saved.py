@@ -7,7 +7,7 @@ from made_selection import MODELS, pick_with
 
 from metaod.artifacts import read_container, write_container
 from metaod.detection import MetaOD, load
-from metaod.errors import BadFile, UserError
+from metaod.errors import BadFile, BadParameter, UserError
 from metaod.models import ModelSpec, SpecDetector, average_of
 
 RNG = np.random.default_rng(0)
@@ -159,6 +159,8 @@ def test_how_long_a_pick_may_take_is_the_operators_choice(tmp_path, monkeypatch)
     with pytest.raises(BadFile) as error:
         load(path, max_seconds=1e-9)
     assert error.value.code == "costly"
+    with pytest.raises(BadParameter, match="max_seconds"):
+        load(path, max_seconds="long")
     damage(path, models=["IForest(n_estimators=300000, max_features=0.5)"], weights=[1.0])
     with pytest.raises(BadFile) as error:  # ten times the committee, and over a minute
         load(path)

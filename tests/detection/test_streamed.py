@@ -164,8 +164,24 @@ def test_a_number_of_rows_is_flagged_among_equal_scores(tmp_path):
     found = streamed(tmp_path / "t.csv", top_n=4)
     assert found.flags.tolist() == at_once.flags.tolist()
     assert (found.threshold, found.notes) == (at_once.threshold, at_once.notes)
-    with pytest.raises(BadParameter, match="at most half"):
-        streamed(tmp_path / "t.csv", top_n=200)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [*(("top_n", n) for n in (0, -1, 1.5, "many", 201)),
+     *(("sample_rows", n) for n in (0, 1, "many"))],
+)  # fmt: skip
+@pytest.mark.parametrize("is_new", [True, False])
+def test_illegal_numbers_of_rows_are_refused(files, name, value, is_new):
+    model = None if is_new else metaod.MetaOD().fit(read_table(files / "t.csv"))
+    with pytest.raises(BadParameter) as caught:
+        detect_file(files / "t.csv", model=model, **{name: value})
+    assert caught.value.name == name
+
+
+def test_marks_are_of_tables_that_are_read_at_once(files):
+    with pytest.raises(UserError, match="marks need all rows"):
+        detect_file(files / "t.csv", marks={3: True})
 
 
 def test_a_saved_pick_scores_a_file_in_chunks(files, tmp_path):

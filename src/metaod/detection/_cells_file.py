@@ -159,7 +159,7 @@ def _frame(path: "str | PathLike[str]") -> pd.DataFrame:
         try:
             rows = json.loads(target.read_text("utf-8"))
             frame = pd.DataFrame(rows if isinstance(rows, list) else [rows])
-        except (OSError, ValueError) as error:
+        except (OSError, TypeError, ValueError) as error:
             remedy = "give a file of --cells"
             raise BadFile(path, f"cannot be read ({error})", remedy=remedy) from error
     else:

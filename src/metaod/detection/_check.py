@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
 from metaod.detection._conformal import CONFIDENCE, Calibration, discovery_limit, least_discoveries
 from metaod.detection._detect import detect
@@ -250,6 +251,7 @@ def check(
         false_alarms=false_alarms, false_discoveries=false_discoveries, max_findings=max_findings
     ).checked("check")
     model = pick if isinstance(pick, MetaOD) else load(pick, progress=progress)
+    check_is_fitted(model)
     calibration = model.calibration()
     if calibration is None:
         what = "the pick has no held-out rows to compare with"

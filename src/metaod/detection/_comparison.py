@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from metaod._legal import Whole
 from metaod.detection._estimator import MetaOD
+from metaod.detection._inputs import seed_of
 from metaod.errors import BadParameter
 from metaod.history import MEASURES, Measures, measure
 from metaod.models import Matrix, Scores
@@ -89,14 +91,15 @@ def compare(
     >>> [row.method for row in compare(metaod.load_example())]
     ["MetaOD's pick", 'isolation forest', "PyOD's ADEngine"]
     """
-    if trials < 1:
-        raise BadParameter("compare", "trials", "at least 1", trials)
+    if not Whole(1).allows(trials):
+        raise BadParameter("compare", "trials", str(Whole(1)), trials)
+    first_seed = seed_of(random_state)
     table = X if isinstance(X, Table) else read_table(X, label=label)
     y = table.checked_label()
     picks, forests, engines = [], [], []
     tracker = Tracker(progress)
     for trial in range(trials):
-        seed = random_state + trial
+        seed = first_seed + trial
         own = part_of(progress, trial / trials, (trial + _PICK_SHARE) / trials)
         start = time.perf_counter()
         model = MetaOD(**{"rows_only": True, **options, "random_state": seed})

@@ -56,7 +56,7 @@ def write_corrected(
     names = table.frame.columns if table.original is None else table.original.names
     by_row: dict[int, dict[str, Correction]] = defaultdict(dict)
     for own in corrections:
-        if own.column not in names or own.row >= source.n_rows:
+        if own.column not in names or not 0 <= own.row < source.n_rows:
             what = f"row {own.row + 1:,}: there is no such cell in the table"
             raise BadColumn(own.column, what, remedy="give the findings of this table")
         by_row[own.row][own.column] = own

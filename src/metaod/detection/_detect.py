@@ -10,7 +10,9 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
+from metaod._legal import Whole
 from metaod.detection._comparison import compare_with_forest
 from metaod.detection._estimator import MetaOD
 from metaod.detection._inputs import seed_of
@@ -80,7 +82,13 @@ def detect(
         Other parameters of :class:`metaod.MetaOD`, if no `model` is given.
     """
     tracker = Tracker(progress)
+    if model is not None:
+        check_is_fitted(model)
     if isinstance(source, TableStream):
+        if marks is not None:
+            what = "marks need all rows at once, and the file is read in chunks"
+            remedy = "read the table with 'metaod.read_table'"
+            raise UserError(what, where=source.source.name, remedy=remedy)
         seed = seed_of(options.get("random_state", 0)) if model is None else model.fitted_.seed
         options["random_state"] = seed
         check_whole(options.get("over") if model is None else model.over, source.source.name)
@@ -104,8 +112,8 @@ def detect(
 
 def _share_of(top_n: int, n_rows: int) -> float:
     """Return the share whose threshold lies between the n-th and the next score."""
-    if 2 * top_n > n_rows:
-        legal = f"at most half of the rows, {n_rows // 2} of {n_rows}"
+    if not Whole(1, n_rows // 2).allows(top_n):
+        legal = f"at least 1 and at most half of the rows, {n_rows // 2} of {n_rows}"
         raise BadParameter("detect", "top_n", legal, top_n)
     return top_n / n_rows
 
@@ -249,6 +257,9 @@ def detect_file(
 
 
 def _draw(stream: TableStream, sample_rows: int, seed: int, tracker: Tracker) -> None:
+    if not Whole(2).allows(sample_rows):
+        raise BadParameter("detect", "sample_rows", str(Whole(2)), sample_rows)
+
     def report(n_rows: int, total: int | None) -> None:
         tracker.stage("read", f"{n_rows:,}" + (" rows" if total is None else f" of {total:,}"))
 

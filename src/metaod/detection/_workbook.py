@@ -74,7 +74,8 @@ class OwnWorkbook:
             heading = self._sheet.cell(self._places.header, place, name)
             heading._style = copy(before._style)  # noqa: SLF001 - openpyxl's way to copy a format
         for row, value in zip(self._places.rows, values, strict=True):
-            own = self._sheet.cell(row, place, formats.xlsx_value(value) or None)
+            text = formats.xlsx_value(value)
+            own = self._sheet.cell(row, place, None if text == "" else text)
             if isinstance(own.value, str):
                 own.data_type = "s"  # text that begins with = is no formula
 
