@@ -6,9 +6,10 @@ import pytest
 from made_selection import MODELS, pick_with
 
 from metaod.artifacts import read_container, write_container
-from metaod.detection import MetaOD, load
+from metaod.detection import MetaOD, detect_file, load
 from metaod.errors import BadFile, BadParameter, UserError
 from metaod.models import ModelSpec, SpecDetector, average_of
+from metaod.tables import read_table
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(
@@ -63,6 +64,17 @@ def test_arrays_have_no_names(tmp_path):
     again = load(tmp_path / "pick.mod")
     assert not hasattr(again, "feature_names_in_")
     assert again.n_features_in_ == 2
+
+
+def test_a_file_of_later_rows_is_read_as_the_first_one(tmp_path):
+    reading = {"na": ["99"]}
+    FRAME.assign(code=[99, 1, 2, 3, 4] * 12 + [99]).to_csv(tmp_path / "t.csv", index=False)
+    model = MetaOD().fit(read_table(tmp_path / "t.csv", **reading))
+    model.save(tmp_path / "pick.mod", reading=reading)
+    again = load(tmp_path / "pick.mod")
+    np.testing.assert_array_equal(again.score_samples(tmp_path / "t.csv"), -model.decision_scores_)
+    found = detect_file(tmp_path / "t.csv", model=again)
+    np.testing.assert_array_equal(found.scores, model.decision_scores_)
 
 
 def test_it_names_the_models_and_versions(tmp_path):

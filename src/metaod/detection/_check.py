@@ -16,7 +16,7 @@ from metaod.detection._conformal import CONFIDENCE, Calibration, discovery_limit
 from metaod.detection._detect import detect
 from metaod.detection._estimator import MetaOD
 from metaod.detection._formats import json_value
-from metaod.detection._inputs import checked_table, is_plain
+from metaod.detection._inputs import checked_table, is_plain, read_rows
 from metaod.detection._loading import load
 from metaod.detection._result import Detection
 from metaod.detection._schema import SchemaChange, changed_names, changed_types
@@ -24,7 +24,7 @@ from metaod.errors import BadParameter, Message, Setting, UserError, counted, wo
 from metaod.models import Matrix, Scores
 from metaod.options import Checking, document
 from metaod.selection import OnProgress
-from metaod.tables import Drift, Roles, Table, is_file, read_table
+from metaod.tables import Drift, Table
 from metaod.wrong_cells import CERTAIN, CONFIDENT, Finding
 
 USUAL_SHARE = 0.01
@@ -315,12 +315,7 @@ def _read(
     """Read rows, and compare names of columns; arrays are taken by position."""
     if is_plain(X) or not hasattr(model, "feature_names_in_"):
         return checked_table(model, X, reset=False), ()
-    table = X if isinstance(X, Table) else None
-    if is_file(X):
-        roles = {name: getattr(model, name) for name in Roles.declared()}
-        options = {**getattr(model, "reading_", {}), **reading}
-        table = read_table(X, unused=Roles.of(roles, owner="MetaOD").is_unused, **options)
-    table = Table.untyped(X) if table is None else table
+    table = read_rows(model, X, typed=False, reading=reading)
     return table, tuple(changed_names(model.preparation_, table))
 
 

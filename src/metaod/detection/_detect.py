@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from metaod._legal import Whole
 from metaod.detection._comparison import compare_with_forest
 from metaod.detection._estimator import MetaOD
-from metaod.detection._inputs import seed_of
+from metaod.detection._inputs import roles_of, seed_of
 from metaod.detection._result import Detection
 from metaod.detection._threshold import (
     Contamination,
@@ -212,7 +212,8 @@ def detect_file(
     why : bool, default=False
         Whether to write a column that tells what sets each flagged row apart.
     reading : mapping, optional
-        Options of :func:`metaod.read_table`; ``label`` is not among them.
+        Options of :func:`metaod.read_table`, beside those of a saved pick; ``label`` is not among
+        them.
     progress : callable, optional
         Receives a :class:`metaod.selection.ProgressReport` after every chunk.
     **options
@@ -241,10 +242,11 @@ def detect_file(
     if model is not None and given:
         legal = "absent, because the estimator is fitted already"
         raise BadParameter("detect_file", min(given), legal, options[min(given)])
-    roles = options if model is None else model.get_params(deep=False)
-    named = {name: roles.get(name) for name in Roles.declared()}
+    roles = {name: options[name] for name in Roles.declared().keys() & options}
+    named = roles if model is None else roles_of(model)
     unused = Roles.of(named, owner="detect_file").is_unused
-    stream = stream_table(path, unused=unused, **(reading or {}))
+    kept = getattr(model, "reading_", {})
+    stream = stream_table(path, unused=unused, **{**kept, **(reading or {})})
     scoring = progress
     if target is not None:
         check_target(target, stream)

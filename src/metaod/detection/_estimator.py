@@ -18,7 +18,7 @@ from metaod.detection._conformal import Calibration
 from metaod.detection._fitted import Fitted, fit_selection
 from metaod.detection._held_out import calibrate
 from metaod.detection._history import PickVersion
-from metaod.detection._inputs import checked_table, seed_of
+from metaod.detection._inputs import checked_table, roles_of, seed_of
 from metaod.detection._reasons import RowReasons, explain, row_places
 from metaod.detection._result import Detection
 from metaod.detection._saved import SavedPick
@@ -30,7 +30,7 @@ from metaod.models import ModelSpec, Scores, check_n_jobs
 from metaod.options import Names, Pick, Picking
 from metaod.review import ReviewLoop, UsedMarks, read_marks
 from metaod.selection import OnProgress, Selection, Tracker, make_selection, table_notes
-from metaod.tables import Drift, Preparation, Roles, Table, is_file
+from metaod.tables import Drift, Preparation, Table, is_file
 from metaod.wrong_cells import Pattern, WrongCells
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
             tracker.stage("read")
         table = checked_table(self, X, reset=True)
         tracker.stage("prepare")
-        preparation = Preparation(**{name: getattr(self, name) for name in Roles.declared()})
+        preparation = Preparation(**roles_of(self))
         prepared = preparation.fit_transform(table)
         cells = None
         if not self.rows_only:
@@ -337,7 +337,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         check_is_fitted(self)
         places = row_places(rows, self.fitted_)
         if places is None:
-            table = checked_table(self, rows, reset=False)
+            table = self._checked(rows)
         else:
             own = self._training_table("explain_rows", "give the rows themselves, as a table")
             table = own.take(places)

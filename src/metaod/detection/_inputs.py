@@ -1,6 +1,6 @@
 """Check and read what a user gives to the estimator."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -21,17 +21,14 @@ from metaod.tables import (
 
 def checked_table(model: Any, X: Any, *, reset: bool) -> Table:
     """Read a table for an estimator, after a check that its columns are those of training."""
-    roles = {name: getattr(model, name) for name in Roles.declared()}
-    unused = Roles.of(roles, owner="MetaOD").is_unused
     if is_plain(X):
         # scikit-learn refuses what is no table; values are not restricted
         checks = {"dtype": None, "ensure_all_finite": False}
         least = 2 if reset else 1
         array = validate_data(model, X, reset=reset, ensure_min_samples=least, **checks)
-        if reset:
-            return read_table(array, unused=unused)
-        return _by_position(model, Table.untyped(array))
-    table = _as_table(X, unused, typed=reset)
+        table = read_rows(model, array, typed=reset, is_later=not reset)
+        return table if reset else _by_position(model, table)
+    table = read_rows(model, X, typed=reset, is_later=not reset)
     # the names of a sparse matrix's columns are the reader's
     named = table.frame.to_numpy() if hasattr(type(X), "tocsr") else table.frame
     if not reset and _have_names(model, named):
@@ -59,13 +56,33 @@ def _by_position(model: Any, table: Table) -> Table:
     return replace(table, frame=table.frame.set_axis(fitted, axis=1))
 
 
-def _as_table(X: Any, unused: Callable[[str], bool], *, typed: bool) -> Table:
-    """Read a table; new rows keep their text, which the fitted preparation reads row by row."""
+def roles_of(model: Any) -> dict[str, Any]:
+    """Return the roles of columns that an estimator was given."""
+    return {name: getattr(model, name) for name in Roles.declared()}
+
+
+def read_rows(
+    model: Any,
+    X: Any,
+    *,
+    typed: bool,
+    is_later: bool = True,
+    reading: Mapping[str, Any] | None = None,
+) -> Table:
+    """Read a table for an estimator.
+
+    A file of later rows is read with the options of the first table, as far as a saved pick keeps
+    them. Objects may keep their text, which the fitted preparation reads row by row: not `typed`.
+    """
     if isinstance(X, Table):
         return X
     if isinstance(X, PreparedTable):
         return Table(pd.DataFrame(X.X, index=X.index, columns=list(X.names)), source=X.source)
-    return read_table(X, unused=unused) if typed or is_file(X) else Table.untyped(X)
+    if not (typed or is_file(X)):
+        return Table.untyped(X)
+    kept = getattr(model, "reading_", {}) if is_later and is_file(X) else {}
+    unused = Roles.of(roles_of(model), owner="MetaOD").is_unused
+    return read_table(X, unused=unused, **{**kept, **(reading or {})})
 
 
 def is_plain(X: Any) -> bool:

@@ -44,8 +44,8 @@ def load(
     saved, fitted, preparation, cells = SavedPick.read(path, tracker, max_seconds)
     fitted = replace(fitted, n_jobs=n_jobs)
     tracker.finish("score")
-    roles = vars(preparation.roles)
-    model = MetaOD(**saved.parameters, **roles, random_state=fitted.seed, n_jobs=n_jobs)
+    given = {**saved.parameters, **vars(preparation.roles)}
+    model = MetaOD(**given, random_state=fitted.seed, n_jobs=n_jobs)
     model.n_features_in_ = len(preparation.record_.columns)
     if saved.feature_names:
         model.feature_names_in_ = np.array(saved.feature_names, dtype=object)

@@ -13,6 +13,7 @@ from metaod.detection._cells import CellCheck
 from metaod.detection._estimator import MetaOD
 from metaod.detection._fitted import Fitted, fit_models
 from metaod.detection._history import PickVersion, checksum_of
+from metaod.detection._inputs import read_rows, roles_of
 from metaod.detection._loading import load
 from metaod.detection._sampling import for_sample
 from metaod.detection._threshold import automatic_share, check_contamination, threshold_of
@@ -20,7 +21,7 @@ from metaod.errors import UserError
 from metaod.models import ALL_ROWS_UP_TO, ModelSpec
 from metaod.review import UsedMarks
 from metaod.selection import OnProgress, Tracker, part_of
-from metaod.tables import Preparation, PreparedTable, Roles, Table, is_file, read_table
+from metaod.tables import Preparation, PreparedTable, Table
 
 
 def update(
@@ -69,8 +70,7 @@ def update(
         what = "the pick keeps no rows of its table, as it was fitted with rows_only"
         raise UserError(what, where="update", remedy="fit it again, without rows_only")
     tracker.stage("read")
-    roles = {name: getattr(model, name) for name in Roles.declared()}
-    given = _read(model, rows, roles)
+    given = read_rows(model, rows, typed=True)
     new = model.cells_.checked(given)
     for number, earlier in enumerate(model.history_, 1):
         if earlier.checksum == checksum_of(new):
@@ -79,7 +79,7 @@ def update(
     tracker.stage("prepare")
     n_known = sum(version.n_rows for version in model.history_)
     table, n_old = _sampled(model, model.cells_.table, new, n_known)
-    preparation = Preparation(**roles)
+    preparation = Preparation(**roles_of(model))
     prepared = preparation.fit_transform(table)
     tracker.stage("check")
     cells = CellCheck(table, preparation, model.fitted_.seed, n_jobs=model.n_jobs)
@@ -101,14 +101,6 @@ def update(
     )
     updated._history = (*model.history_, version)  # noqa: SLF001
     return updated
-
-
-def _read(model: MetaOD, rows: Any, roles: dict[str, Any]) -> Table:
-    """Read new rows; a file with the options of the first one."""
-    if isinstance(rows, Table):
-        return rows
-    reading = getattr(model, "reading_", {}) if is_file(rows) else {}
-    return read_table(rows, unused=Roles.of(roles, owner="update").is_unused, **reading)
 
 
 def _sampled(model: MetaOD, known: Table, new: Table, n_known: int) -> tuple[Table, int]:
