@@ -231,12 +231,9 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
             n_jobs=self.n_jobs,
             tracker=tracker,
         )
-        if cells is not None:
-            fitted = replace(fitted, errors=cells.found.of_rows())
-        if used is not None and used.answers:
-            marked = fitted.markable()
-            marked.mark(used.answers)
-            fitted = fitted.learn(marked, self.contamination)
+        errors = None if cells is None else cells.found.of_rows()
+        answers = {} if used is None else used.answers
+        fitted = fitted.answered(answers, self.contamination, errors)
         self._set_fitted(selection, preparation, fitted, cells)
         self._history, self._n_rows = (), None
         self.marks_ = used

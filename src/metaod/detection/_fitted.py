@@ -168,6 +168,21 @@ class Fitted:
             threshold = table.threshold(int(base.labels.sum()))
         return replace(base, scores=table.scores, threshold=threshold, marked=table, unmarked=base)
 
+    def answered(
+        self,
+        answers: Mapping[int, bool | None],
+        share: Contamination,
+        errors: Errors | None,
+        ranker: Ranker | None = None,
+    ) -> "Fitted":
+        """Learn answers for rows of the training table, whose errors these are."""
+        fitted = replace(self, errors=errors)
+        if not answers:
+            return fitted
+        table = fitted.markable(ranker)
+        table.mark(answers)
+        return fitted.learn(table, share)
+
     def markable(self, ranker: Ranker | None = None) -> MarkedTable:
         """Return the training table with the marks so far, to which others can be added."""
         if self.marked is not None:

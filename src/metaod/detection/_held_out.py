@@ -7,7 +7,6 @@ more ordinary to them.
 """
 
 from contextlib import suppress
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -86,11 +85,9 @@ def _fitted_to(
     )
     if fitted.marked is not None:
         errors = None if fitted.errors is None else fitted.errors[rows]
-        marked = replace(again, errors=errors).markable(fitted.marked.ranker)
-        answers = fitted.marked.marks
-        places = zip(range(len(rows)), rows.tolist(), strict=True)
-        marked.mark({place: answers[row] for place, row in places if row in answers})
-        again = again.learn(marked, "auto")
+        known = fitted.marked.marks
+        answers = {place: known[row] for place, row in enumerate(rows.tolist()) if row in known}
+        again = again.answered(answers, "auto", errors, fitted.marked.ranker)
     cells = None
     if has_cells:
         cells = CellCheck(table.take(rows[:_ENOUGH]), preparation, fitted.seed)

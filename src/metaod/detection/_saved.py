@@ -219,12 +219,11 @@ class SavedPick:
             extremes=self.extremes,
             tracker=tracker,
         )
-        if self.cells is not None and len(self.cells.errors) == len(self.X):
-            fitted = replace(fitted, errors=self.cells.errors)
-        if self.marked_rows:
-            table = fitted.markable(self.ranker)
-            table.mark(dict(zip(self.marked_rows, self.answers, strict=True)))
-            fitted = fitted.learn(table, share)
+        errors = None if self.cells is None else self.cells.errors
+        if errors is not None and len(errors) != len(self.X):  # there were no marks
+            errors = None
+        answers = dict(zip(self.marked_rows, self.answers, strict=True))
+        fitted = fitted.answered(answers, share, errors, self.ranker)
         fitted = replace(fitted, threshold=self.threshold, notes=self.notes, ties=None)
         return _compared(fitted, self, path)
 

@@ -161,9 +161,5 @@ def _fitted(
     found = automatic_share(fitted.scores, n_rows) if share == "auto" else share
     threshold = threshold_of(fitted.scores, found)
     fitted = replace(fitted, threshold=threshold, n_jobs=model.n_jobs)
-    if not marks:
-        return fitted
-    fitted = replace(fitted, errors=cells.found.of_rows())
-    table = fitted.markable(None if known.marked is None else known.marked.ranker)
-    table.mark(marks)
-    return fitted.learn(table, share)
+    ranker = None if known.marked is None else known.marked.ranker
+    return fitted.answered(marks, share, cells.found.of_rows(), ranker)
