@@ -117,6 +117,15 @@ def test_other_formats_keep_all_other_cells(tmp_path, streamed):
     assert not (tmp_path / "g.parquet").exists()
 
 
+def test_a_frame_is_corrected_and_keeps_its_other_words(tmp_path):
+    frame = pd.DataFrame({"a": [*(f"{n / 2}" for n in range(60)), "heavy", "light"]})
+    table = read_table(frame, bad_values="finding")
+    assert len(table.misfits["a"].rows) == 2
+    write_corrected(table, [Correction(60, "a", "7.5", "heavy")], tmp_path / "f.csv")
+    written = pd.read_csv(tmp_path / "f.csv")["a"].tolist()
+    assert (float(written[60]), written[61]) == (7.5, "light")
+
+
 @pytest.mark.parametrize(
     ("correction", "told"),
     [

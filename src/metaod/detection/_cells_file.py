@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -79,8 +78,8 @@ def write_cells(
         known = own.row + 1, own.column, value, suggestion, "" if correct is None else "yes"
         cells.append((*known, own.expected, own.why, own.kind, round(own.score, 4)))
     frame = pd.DataFrame(cells, columns=list(_NAMES))
-    write = formats.WRITERS.get(target.suffix.lower(), partial(formats.write_csv, no_formulas=True))
-    replace_file(target, lambda stream: write([frame], stream))
+    ending = target.suffix.lower()
+    replace_file(target, lambda out: formats.write([frame], out, ending, no_formulas=True))
 
 
 def suggested(finding: Finding, table: Table) -> str | None:

@@ -109,17 +109,8 @@ def _write(
         return
     decimal = "." if raw is None else raw.decimal
     parts = (_corrected(first, cells, by_row, note, decimal) for first, cells in _cells(source))
-    if ending in formats.DELIMITERS:
-        header = raw is None or raw.header
-        formats.write_csv(
-            parts,
-            stream,
-            delimiter=formats.DELIMITERS[ending],
-            header=header,
-            no_formulas=no_formulas,
-        )
-    else:
-        formats.WRITERS[ending](parts, stream)
+    header = raw is None or raw.header
+    formats.write(parts, stream, ending, header=header, no_formulas=no_formulas)
 
 
 def _cells(source: Table | TableStream) -> Iterator[tuple[int, Any]]:
@@ -128,8 +119,7 @@ def _cells(source: Table | TableStream) -> Iterator[tuple[int, Any]]:
     elif source.original is not None:
         yield 0, source.original.read()
     else:
-        label = {} if source.label is None else {"label": source.label}
-        yield 0, source.frame.assign(**label)
+        yield 0, formats.frame_of(source)
 
 
 def _corrected(first: int, cells: Any, by_row: _ByRow, note: _Note, decimal: str) -> Any:

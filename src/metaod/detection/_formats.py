@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from metaod.errors import MissingExtra, UserError
-from metaod.tables import plain_values
+from metaod.tables import Table, plain_values
 
 _BATCH = 2**14
 _EXACT = 10**15  # larger whole numbers are not all exact as doubles
@@ -170,6 +171,22 @@ ENDINGS: dict[Kind, tuple[str, ...]] = {
     "report": (".html", ".htm"),
 }
 """All endings of the files that are written: scored tables, findings and reports."""
+
+
+def write(
+    parts: Parts, stream: BinaryIO, ending: str, *, header: bool = True, no_formulas: bool = False
+) -> None:
+    """Write in the format of an ending; the last two options are those of delimited text."""
+    delimiter = DELIMITERS.get(ending)
+    if delimiter is None:
+        WRITERS[ending](parts, stream)
+    else:
+        write_csv(parts, stream, delimiter=delimiter, header=header, no_formulas=no_formulas)
+
+
+def frame_of(table: Table) -> pd.DataFrame:
+    """Return the cells of a table that is from no file, with its label."""
+    return table.given().assign(**({} if table.label is None else {"label": table.label}))
 
 
 def check_openpyxl() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaod.detection._cells import flagged
-from metaod.detection._formats import json_rows, json_value
+from metaod.detection._formats import frame_of, json_rows, json_value
 from metaod.detection._patterns import cell_patterns, row_patterns
 from metaod.detection._reasons import RowReasons
 from metaod.detection._threshold import RULES, Rule, clear_gap
@@ -242,8 +242,7 @@ class Detection:
         """Return the user's cells of some rows or all, as an Arrow table or a frame."""
         if self.table.original is not None:
             return self.table.original.read_numbers(places)
-        frame = self.table.given()
-        cells = frame if self.table.label is None else frame.assign(label=self.table.label)
+        cells = frame_of(self.table)
         return cells if places is None else cells.iloc[places]
 
     def findings_of(self, place: int) -> tuple[Finding, ...]:

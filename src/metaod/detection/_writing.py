@@ -153,21 +153,15 @@ class _Scored:
         if ending == ".xlsx" and self.rows is None and is_kept(self.found.table):
             self._write_own_workbook(stream)
             return
-        if ending not in formats.DELIMITERS:
-            formats.WRITERS[ending](self._parts(as_text=False), stream)
-            return
-        if raw is not None and (target == "-" or raw.suits(ending)):
+        is_text = ending in formats.DELIMITERS and raw is not None
+        if raw is not None and is_text and (target == "-" or raw.suits(ending)):
             change = formats.without_formula if no_formulas else None
             texts = self._texts_by_row(raw.decimal)
             replace(raw, change=change).write(stream, self.names, texts, self.rows)
             return
-        formats.write_csv(
-            self._parts(as_text=raw is not None),
-            stream,
-            delimiter=formats.DELIMITERS[ending],
-            header=raw is None or raw.header,
-            no_formulas=no_formulas,
-        )
+        header = raw is None or raw.header
+        parts = self._parts(as_text=is_text)
+        formats.write(parts, stream, ending, header=header, no_formulas=no_formulas)
 
     def _write_own_workbook(self, stream: BinaryIO) -> None:
         book = OwnWorkbook(self.found.table)
