@@ -12,13 +12,7 @@ import metaod
 from metaod.detection import _fitted, _sampling, detect
 from metaod.detection._fitted import fit_selection
 from metaod.errors import UserError
-from metaod.models import (
-    ModelSpec,
-    _new_rows,
-    average_of,
-    register_family,
-    unregister_family,
-)
+from metaod.models import ModelSpec, _new_rows, average_of, register_family, unregister_family
 from metaod.models._family import ALL_ROWS_UP_TO
 from metaod.tables import prepare, read_table
 

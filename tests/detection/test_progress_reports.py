@@ -128,12 +128,7 @@ def test_selecting_comparing_loading_and_explaining(picking, tmp_path):
     reports = []
     model.explain_rows(list(range(80)) * 3, progress=reports.append)
     check_reports(reports)
-    assert [report.detail for report in reports] == [
-        "",
-        "100 of 240",
-        "200 of 240",
-        "240 of 240",
-    ]
+    assert [report.detail for report in reports] == ["", "100 of 240", "200 of 240", "240 of 240"]
     reports = []
     compare(metaod.load_example(), trials=2, progress=reports.append)
     check_reports(reports)

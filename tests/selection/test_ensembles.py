@@ -11,12 +11,7 @@ from metaod.detection import MetaOD
 from metaod.errors import BadParameter, UserError
 from metaod.history import train
 from metaod.learners import make_learner
-from metaod.models import (
-    ModelSpec,
-    SpecDetector,
-    average_of,
-    member_ids,
-)
+from metaod.models import ModelSpec, SpecDetector, average_of, member_ids
 from metaod.selection import select
 
 X = table(seed=70)
@@ -127,8 +122,7 @@ def test_excluding_a_member_excludes_its_averages():
 def test_members_that_are_no_columns_can_be_excluded():
     data = averages_data()
     only = train(
-        type(data)(**{**vars(data), "P": data.P[[*AVERAGES, MODELS[0]]]}),
-        make_learner("made_best"),
+        type(data)(**{**vars(data), "P": data.P[[*AVERAGES, MODELS[0]]]}), make_learner("made_best")
     )
     found = select(X, learner=only, exclude="HBOS").ranking["model"]
     assert set(found) == {MODELS[0], *(name for name in AVERAGES if "HBOS" not in name)}

@@ -12,10 +12,7 @@ from metaod.models import candidate_averages, member_ids, model_space
 
 PAPER = {spec.id for spec in model_space("paper")}
 EXTENDED = {spec.id for spec in model_space("extended")}
-MODELS = {
-    "default": EXTENDED | {spec.id for spec in candidate_averages()},
-    "metaod": PAPER,
-}
+MODELS = {"default": EXTENDED | {spec.id for spec in candidate_averages()}, "metaod": PAPER}
 
 
 def clusters():

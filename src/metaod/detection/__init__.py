@@ -12,12 +12,7 @@ from metaod.detection._loading import load
 from metaod.detection._reasons import Reason, RowReasons
 from metaod.detection._result import Detection
 from metaod.detection._session import ReviewSession
-from metaod.detection._summary import (
-    describe_finding,
-    describe_findings,
-    summarise,
-    write_report,
-)
+from metaod.detection._summary import describe_finding, describe_findings, summarise, write_report
 from metaod.detection._updating import update
 from metaod.detection._workbook import lost_parts
 from metaod.detection._writing import check_target, output_path, scored_name, write_scored

@@ -28,14 +28,7 @@ from metaod.detection._writing import check_target, output_path, write_scored
 from metaod.errors import BadParameter, Message, UserError
 from metaod.models import Matrix, Scores
 from metaod.selection import OnProgress, Tracker, part_of, table_notes
-from metaod.tables import (
-    PreparationRecord,
-    Roles,
-    Table,
-    TableStream,
-    check_whole,
-    stream_table,
-)
+from metaod.tables import PreparationRecord, Roles, Table, TableStream, check_whole, stream_table
 from metaod.wrong_cells import Collector, WrongCells
 
 SAMPLE_ROWS = 100_000
@@ -310,26 +303,12 @@ def _scored_stream(
         listed = f"the {len(wrong.cells):,} most certain ones are listed"
         notes = (*notes, f"{wrong.n_findings:,} cells are probably wrong; {listed}.")
     return Detection(
-        model,
-        table,
-        scores,
-        threshold,
-        record,
-        is_new,
-        notes,
-        ties,
-        stream=stream,
-        wrong=wrong,
+        model, table, scores, threshold, record, is_new, notes, ties, stream=stream, wrong=wrong
     )
 
 
 def _score_rows(
-    model: MetaOD,
-    stream: TableStream,
-    record: PreparationRecord,
-    tracker: Tracker,
-    *,
-    is_new: bool,
+    model: MetaOD, stream: TableStream, record: PreparationRecord, tracker: Tracker, *, is_new: bool
 ) -> tuple[Scores, WrongCells | None, PreparationRecord]:
     """Score all rows and find their wrong cells; also count gaps of all rows.
 

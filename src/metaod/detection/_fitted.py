@@ -113,10 +113,7 @@ class Fitted:
         return (self.scores > self.threshold).astype(np.int64)
 
     def score(
-        self,
-        X: Matrix,
-        on_block: Callable[[int], None] | None = None,
-        errors: Errors | None = None,
+        self, X: Matrix, on_block: Callable[[int], None] | None = None, errors: Errors | None = None
     ) -> Scores:
         """Score rows, each against the training table; higher is more outlying.
 

@@ -10,13 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from metaod.options import Picking
-from metaod.tables import (
-    PreparedTable,
-    Roles,
-    Table,
-    is_file,
-    read_table,
-)
+from metaod.tables import PreparedTable, Roles, Table, is_file, read_table
 
 
 def checked_table(model: Any, X: Any, *, reset: bool) -> Table:

@@ -246,12 +246,7 @@ class Explainer:
         return shares
 
     def _further_shares(
-        self,
-        read: ReadRows,
-        excess: Scores,
-        shares: Matrix,
-        effects: "_Effects",
-        errors: Errors,
+        self, read: ReadRows, excess: Scores, shares: Matrix, effects: "_Effects", errors: Errors
     ) -> Matrix:
         """Return the shares of rows whose score stays high whichever cell is replaced.
 

@@ -48,10 +48,7 @@ def write_report(
 
 
 def summarise(
-    found: Detection,
-    given: Mapping[str, Any] | None = None,
-    *,
-    progress: OnProgress | None = None,
+    found: Detection, given: Mapping[str, Any] | None = None, *, progress: OnProgress | None = None
 ) -> dict[str, Any]:
     """Collect what a report shows, as plain data; docs/report.md describes its members.
 

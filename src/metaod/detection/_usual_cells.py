@@ -148,12 +148,7 @@ class UsualCells:
         return ChangedRows(read.replaced(*at, values), *at, values, nearby, oddest)
 
     def _chosen(
-        self,
-        read: ReadRows,
-        row: int,
-        z: _Values,
-        distances: _Values,
-        oddest: Sequence[int],
+        self, read: ReadRows, row: int, z: _Values, distances: _Values, oddest: Sequence[int]
     ) -> list[int]:
         """Return the columns to replace: all that are used, or those of a wide table that differ.
 

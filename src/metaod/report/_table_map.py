@@ -95,9 +95,7 @@ def _sample(
     return np.concatenate([first, n_first + (np.arange(n_others) * n_left) // n_others])
 
 
-def _scale(
-    X: npt.NDArray[np.float64],
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def _scale(X: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return the median of each column and its spread: half of the middle 80 %, if it is wide."""
     low, centre, high = np.quantile(X, [0.1, 0.5, 0.9], axis=0)
     spread = high / 2 - low / 2

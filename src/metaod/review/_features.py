@@ -141,12 +141,7 @@ class RowSpace:
     """
 
     def __init__(
-        self,
-        X: Matrix,
-        scores: Scores,
-        members: Matrix,
-        seed: int,
-        errors: Floats32 | None = None,
+        self, X: Matrix, scores: Scores, members: Matrix, seed: int, errors: Floats32 | None = None
     ) -> None:
         self.n_columns = X.shape[1]
         forest: Any = family("IForest").load()

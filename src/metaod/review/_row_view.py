@@ -14,14 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.models import Matrix
-from metaod.tables import (
-    ColumnRecord,
-    Preparation,
-    PreparationRecord,
-    Style,
-    Table,
-    nanoseconds,
-)
+from metaod.tables import ColumnRecord, Preparation, PreparationRecord, Style, Table, nanoseconds
 
 SETS_APART = log(20)
 """Surprise from which a cell sets its row apart: that of a gap in 5 % of the rows."""

@@ -208,10 +208,7 @@ class TableMarks:
     """
 
     def __init__(
-        self,
-        path: "str | os.PathLike[str]",
-        table: Table,
-        key: "str | Sequence[str] | None" = None,
+        self, path: "str | os.PathLike[str]", table: Table, key: "str | Sequence[str] | None" = None
     ) -> None:
         self.path = Path(path).expanduser()
         self._lock(self.path)

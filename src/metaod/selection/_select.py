@@ -15,12 +15,7 @@ from metaod.models import SPACES, Matrix, ModelSpec, member_ids, model_space
 from metaod.options import Picking, takes
 from metaod.selection._candidates import Candidates, new_models
 from metaod.selection._committee import CommitteePick
-from metaod.selection._explanation import (
-    MEASURE_TITLES,
-    Explanation,
-    explain_pick,
-    nearest_tables,
-)
+from metaod.selection._explanation import MEASURE_TITLES, Explanation, explain_pick, nearest_tables
 from metaod.selection._progress import Tracker
 from metaod.selection._trust import Trust, assess_trust, committee_trust, table_notes
 from metaod.tables import PreparedTable, Table, prepare, read_table
@@ -101,9 +96,7 @@ class Selection:
             Share of outliers, in (0, 0.5]; sets ``threshold_`` and ``labels_``.
         """
         return self.best.to_pyod(
-            random_state=self.random_state,
-            contamination=contamination,
-            fixed=self.prepared.fixed,
+            random_state=self.random_state, contamination=contamination, fixed=self.prepared.fixed
         )
 
     def explain(self, *, top: int = 5) -> Explanation:
