@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import metaod
-from metaod.cluster import _content_of, _picks, score
+from metaod.cluster import _content_of, _picks, _score_partition, score
 from metaod.errors import BadColumn, BadParameter, UserError
 
 
@@ -88,7 +88,7 @@ def test_a_partition_gives_no_warning_of_drift_and_leaves_the_filters(frame, mod
         monkeypatch.setattr(
             warnings, "simplefilter", lambda *a, **k: changes.append(a) or real(*a, **k)
         )
-        metaod.cluster._score(shifted, model)
+        _score_partition(shifted, _content_of(model), "a")
     assert ("ignore",) not in changes
 
 

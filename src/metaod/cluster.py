@@ -116,10 +116,7 @@ def _loaded(content: bytes, digest: str) -> "MetaOD":
 def _score_partition(rows: pd.DataFrame, content: bytes, digest: str) -> pd.DataFrame:
     if rows.empty:
         return _empty(rows.index)
-    return _score(rows, _loaded(content, digest))
-
-
-def _score(rows: pd.DataFrame, model: "MetaOD") -> pd.DataFrame:
+    model = _loaded(content, digest)
     # not `score_samples`, which warns of drift: that is of a table, not of a partition
     table = model._checked(rows)  # noqa: SLF001 - as above
     wrong = model._wrong(table)  # noqa: SLF001 - as above

@@ -13,9 +13,10 @@ from metaod.errors import BadParameter, UserError
 from metaod.models import COMMITTEE, average_of, expected_costs
 from metaod.options import Picking
 from metaod.selection import select
-from metaod.selection._committee import COMMITTEE_ID, CommitteePick
+from metaod.selection._committee import CommitteePick
 from research.shipped import shipped_matrix, shipped_training_data
 
+COMMITTEE_ID = average_of(*COMMITTEE).id
 X = table(400, seed=80)
 NEIGHBOURS = next(spec for spec in COMMITTEE if spec.detector == "KNN")
 

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from metaod.detection._conformal import CONFIDENCE, Calibration, discovery_limit, least_discoveries
 from metaod.detection._detect import detect
 from metaod.detection._estimator import MetaOD
-from metaod.detection._formats import json_value
+from metaod.detection._formats import json_values
 from metaod.detection._inputs import checked_table, is_plain, read_rows
 from metaod.detection._loading import load
 from metaod.detection._result import Detection
@@ -196,8 +196,7 @@ class Check:
             return []
         documents = self.found.row_documents(self.rows, progress=progress)
         for place, own in zip(self.rows.tolist(), documents, strict=True):
-            found = [finding.to_dict() for finding in self.findings.get(place, ())]
-            wrong = [{name: json_value(cell[name]) for name in cell} for cell in found]
+            wrong = [json_values(finding.to_dict()) for finding in self.findings.get(place, ())]
             own |= {"is_flagged": True, "p_value": float(self.p_values[place]), "wrong": wrong}
         return documents
 

@@ -14,7 +14,7 @@ from typing import Annotated, Self
 import numpy as np
 import numpy.typing as npt
 
-from metaod.learners import Shape
+from metaod._state import Shape
 from metaod.models import Matrix, Scores
 
 BEGIN = 32.0

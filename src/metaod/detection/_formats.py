@@ -6,7 +6,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
@@ -209,7 +209,7 @@ def json_rows(cells: Any) -> Iterator[dict[str, Any]]:
     """Yield the rows as objects of values that JSON can hold."""
     names = _names(cells)
     for row in _rows(_without_rounding(cells)):
-        yield dict(zip(names, map(json_value, row), strict=True))
+        yield json_values(dict(zip(names, row, strict=True)))
 
 
 # values
@@ -252,6 +252,11 @@ def json_value(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | str):
         return value
     return plain_text(value)
+
+
+def json_values(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object of values that JSON can hold."""
+    return {name: json_value(value) for name, value in given.items()}
 
 
 def xlsx_value(value: Any) -> Any:

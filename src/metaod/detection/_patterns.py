@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from metaod.detection._reasons import Reason, RowReasons
+from metaod.detection._reasons import RowReasons
 from metaod.selection import OnProgress
 from metaod.wrong_cells import Pattern, Sign, choose, find_patterns, with_shared_values
 
@@ -35,30 +35,20 @@ def row_patterns(found: "Detection", *, progress: OnProgress | None = None) -> t
     for place, own in enumerate(explained):
         for sign in _signs(own):
             signs.setdefault(sign, []).append(place)
-    kept = (
-        (sign, tuple(explained[place].row for place in alike))
-        for sign, alike in choose(signs, [own.row for own in explained])
-    )
-    return _located(
-        found,
-        [
-            Pattern(
-                rows, tuple(name for name, _ in sign.key), " and ".join(map(" ".join, sign.key))
-            )
-            for sign, rows in kept
-        ],
-    )
+    patterns = []
+    for sign, alike in choose(signs, [own.row for own in explained]):
+        rows = tuple(explained[place].row for place in alike)
+        columns = tuple(name for name, _ in sign.key)
+        patterns.append(Pattern(rows, columns, " and ".join(map(" ".join, sign.key))))
+    return _located(found, patterns)
 
 
 def _signs(explained: RowReasons) -> list[Sign]:
     """Return every set of main reasons, which counts for as much as it has."""
-    sides = sorted(_side(own) for own in explained.main_reasons() if own.is_odd)
+    odd = (own for own in explained.main_reasons() if own.is_odd)
+    sides = sorted((own.column, own.side or repr(own.value_text)) for own in odd)
     sets = (own for n in range(1, len(sides) + 1) for own in combinations(sides, n))
     return [Sign("reasons", own, float(len(own))) for own in sets]
-
-
-def _side(reason: Reason) -> tuple[str, str]:
-    return reason.column, reason.side or repr(reason.value_text)
 
 
 def _located(found: "Detection", patterns: Sequence[Pattern]) -> tuple[Pattern, ...]:

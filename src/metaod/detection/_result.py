@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaod.detection._cells import flagged
-from metaod.detection._formats import frame_of, json_rows, json_value
+from metaod.detection._formats import frame_of, json_rows, json_values
 from metaod.detection._patterns import cell_patterns, row_patterns
 from metaod.detection._reasons import RowReasons
 from metaod.detection._threshold import RULES, Rule, clear_gap
@@ -341,11 +341,10 @@ class Detection:
     def _wrong_document(self) -> dict[str, Any] | None:
         if self.wrong is None:
             return None
-        findings = [own.to_dict() for own in self.wrong.findings()]
         return {
             "n_cells": self.wrong.n_findings,
             "n_rows": int(np.count_nonzero(self.wrong.flags())),
-            "cells": [{name: json_value(own[name]) for name in own} for own in findings],
+            "cells": [json_values(own.to_dict()) for own in self.wrong.findings()],
         }
 
     def row_documents(

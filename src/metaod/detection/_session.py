@@ -186,7 +186,8 @@ class ReviewSession:
         for row in rows:
             self.review.forget(row)
             del self.answers[row]
-        self._groups = [kept for group in self._groups if (kept := _without(group, rows))]
+        left = ([row for row in group if row not in rows] for group in self._groups)
+        self._groups = [group for group in left if group]
         self.new.difference_update(rows)
         self._found = None
 
@@ -196,7 +197,3 @@ class ReviewSession:
         if rows:
             self.forget(rows)
         return rows
-
-
-def _without(group: list[int], rows: list[int]) -> list[int]:
-    return [row for row in group if row not in rows]

@@ -80,7 +80,8 @@ def write_scored(
     progress : callable, optional
         Receives a :class:`ProgressReport` after every block of rows.
     """
-    names = _added_names(found, [*_ADDED, *_suspect(found), *(["why"] if why else [])])
+    suspect = [] if found.wrong is None else ["suspect"]
+    names = _added_names(found, [*_ADDED, *suspect, *(["why"] if why else [])])
     if target is None:
         return names
     source = found.stream or found.table.original
@@ -111,10 +112,6 @@ def write_scored(
         replace_file(Path(target), write)
     tracker.finish("write")
     return names
-
-
-def _suspect(found: Detection) -> list[str]:
-    return [] if found.wrong is None else ["suspect"]
 
 
 def _added_names(found: Detection, wanted: Sequence[str]) -> tuple[str, ...]:

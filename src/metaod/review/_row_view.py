@@ -7,7 +7,7 @@ category less what is usual in its column, and the surprisal of a gap.
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from math import inf, isfinite, log, log10, sqrt
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -59,12 +59,6 @@ class RowCell:
     def is_unusual(self) -> bool:
         """Whether the value is outside the usual range, or of a category that is not frequent."""
         return self.surprise >= _UNUSUAL
-
-
-class _Column(Protocol):
-    def compare(self, value: Any) -> tuple[str, float]:
-        """Say what is usual, and how surprising the value is; None is a gap."""
-        ...
 
 
 class RowView:
@@ -143,7 +137,7 @@ class RowView:
         view._names, view._values, view._n_rows = list(columns), values, len(X)
         return view
 
-    def _profile(self, name: str) -> _Column | None:
+    def _profile(self, name: str) -> "_Column | None":
         if name not in self._profiles:
             style = self._style(name)
             self._profiles[name] = _profile(
@@ -172,7 +166,7 @@ def _fitted_values(plan: Any, values: Any, n_rows: int) -> "pd.Series[Any]":
 
 def _profile(
     series: "pd.Series[Any]", record: ColumnRecord | None, style: Style, others: str
-) -> _Column | None:
+) -> "_Column | None":
     if record is None or not record.counts_gaps:
         return None
     if not record.is_used:
@@ -199,6 +193,7 @@ class _Gaps:
         return _part(count, self.n_rows, self.others)
 
     def compare(self, value: Any) -> tuple[str, float]:
+        """Say what is usual, and how surprising the value is; None is a gap."""
         if value is not None:
             return "", 0.0
         return f"in {self.part(self.n_gaps)}", -log(self.n_gaps / self.n_rows)
@@ -301,6 +296,9 @@ class _Levels:
         if value != self.most and 2 * n_most > n_rows:
             usual += f", usually {self.style.text(self.most)}"
         return usual, surprise
+
+
+_Column = _Gaps | _Numbers | _Levels
 
 
 def _as_floats(series: "pd.Series[Any]") -> npt.NDArray[np.float64]:

@@ -8,9 +8,6 @@ from metaod.options import Picking
 from metaod.selection._candidates import Candidates
 from metaod.selection._explanation import family_names
 
-COMMITTEE_ID = average_of(*COMMITTEE).id
-"""Id of the average of the whole committee."""
-
 _SLOWER = "another one takes less time"
 
 _PARAMETER = re.compile(r"^[a-z_]+=\S+ ")  # at the beginning of a reason

@@ -59,8 +59,8 @@ class Explanation:
             "usual": self.usual,
             "measure": self.measure,
             "is_fixed": self.is_fixed,
-            "nearest": _records(self.nearest),
-            "features": _records(self.features),
+            "nearest": records(self.nearest),
+            "features": records(self.features),
         }
 
     def reason(self) -> str:
@@ -199,8 +199,8 @@ def _shown(value: Any, form: str) -> str:
     return format(value, form) if np.isfinite(value) else "unknown"
 
 
-def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    # JSON has neither NaN nor infinities
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows as plain data: JSON has neither NaN nor infinities."""
     known = frame.notna() & ~frame.isin([np.inf, -np.inf])
     plain = frame.astype(object).where(known, None)
     return [

@@ -15,7 +15,13 @@ from metaod.models import SPACES, Matrix, ModelSpec, member_ids, model_space
 from metaod.options import Picking, takes
 from metaod.selection._candidates import Candidates, new_models
 from metaod.selection._committee import CommitteePick
-from metaod.selection._explanation import MEASURE_TITLES, Explanation, explain_pick, nearest_tables
+from metaod.selection._explanation import (
+    MEASURE_TITLES,
+    Explanation,
+    explain_pick,
+    nearest_tables,
+    records,
+)
 from metaod.selection._progress import Tracker
 from metaod.selection._trust import Trust, assess_trust, committee_trust, table_notes
 from metaod.tables import PreparedTable, Table, prepare, read_table
@@ -132,7 +138,6 @@ class Selection:
     def to_dict(self, *, top: int | None = None) -> dict[str, Any]:
         """Convert to plain data, with the first `top` models of the ranking or all of them."""
         rows = self.ranking.head(len(self.ranking) if top is None else top)
-        plain = rows.astype(object).where(rows.notna(), None)
         return {
             "pick": dict.fromkeys(self.members, 1 / len(self.members)),
             "best": {"id": self.best.id, **self.best.to_dict()},
@@ -145,7 +150,7 @@ class Selection:
             "notes": list(map(str, table_notes(self.prepared.record))),
             "trust": self.trust.to_dict(),
             "why": self.explain().to_dict(),
-            "ranking": plain.to_dict("records"),
+            "ranking": records(rows),
             "passed_over": len(self.passed_over),
             "random_state": self.random_state,
         }
