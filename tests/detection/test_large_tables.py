@@ -42,17 +42,14 @@ def fitted(table=X, **options):
 
 
 def test_a_table_at_the_limit_is_learned_whole():
-    assert fitted(X[:400]).fitted_.reference is None
+    whole = fitted(X[:400])
+    assert whole.fitted_.reference is None
     above = fitted(X[:401])
     assert len(above.fitted_.reference) == 320
     assert len(above.detector_.decision_scores_) == 320
     assert len(above.decision_scores_) == len(above.labels_) == 401
-
-
-def test_the_user_is_told():
-    notes = fitted().notes_
-    assert any("learned from 320 of 900 rows" in str(note) for note in notes)
-    assert not any("learned from" in str(note) for note in fitted(X[:400]).notes_)
+    assert any("learned from 320 of 401 rows" in str(note) for note in above.notes_)
+    assert not any("learned from" in str(note) for note in whole.notes_)
 
 
 def test_a_single_model_of_a_fast_family_learns_from_more_rows(monkeypatch):

@@ -25,7 +25,7 @@ def permuted(X, rng):
     return X[rows][:, columns], rows
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.sampled_from(sorted(KINDS)), SEEDS, st.integers(1, 40), st.integers(1, 8))
 def test_the_canonical_order_is_that_of_any_order(kind, seed, n_rows, n_columns):
     rng = np.random.default_rng(seed)
@@ -35,7 +35,7 @@ def test_the_canonical_order_is_that_of_any_order(kind, seed, n_rows, n_columns)
     np.testing.assert_array_equal(X[rows][:, columns], other[again][:, others])
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.sampled_from(["numbers", "few values"]), SEEDS)
 def test_models_learn_from_the_same_rows(kind, seed):
     rng = np.random.default_rng(seed)

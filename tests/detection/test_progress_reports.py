@@ -8,7 +8,7 @@ from made_selecting import artifact, table
 from made_selection import pick_with
 
 import metaod
-from metaod.detection import MetaOD, compare, detect, load, write_scored
+from metaod.detection import MetaOD, compare, detect, detect_file, load, write_scored
 from metaod.models import ModelSpec, average_of, expected_scoring
 from metaod.selection import Tracker, part_of, select
 from metaod.selection import _progress as module
@@ -84,6 +84,23 @@ def test_a_file_is_read(tmp_path):
         use(path, progress=reports.append)
         check_reports(reports)
         assert stages(reports)[:2] == ["read", "prepare"]
+
+
+@pytest.mark.parametrize("why", [False, True])
+@pytest.mark.parametrize("output", [None, "s.csv"])
+def test_a_file_is_read_in_chunks(picking, tmp_path, output, why):
+    picking(KNN, HBOS)
+    pd.DataFrame(table(400)).to_csv(tmp_path / "t.csv", index=False)
+    reports = []
+    target = None if output is None else tmp_path / output
+    detect_file(tmp_path / "t.csv", target, sample_rows=100, why=why, progress=reports.append)
+    check_reports(reports)
+    assert [report.fraction == 1 for report in reports].index(True) >= len(reports) - 2
+    assert reports[-1].stage == ("score" if output is None else "write")
+    if output is not None:
+        assert [report.detail for report in reports if report.stage == "write"][-2] == "400 of 400"
+        scoring = [report for report in reports if report.stage == "score"]
+        assert all(report.seconds_left is None for report in scoring)
 
 
 def test_members_that_fail_do_not_turn_the_fraction_back(picking):

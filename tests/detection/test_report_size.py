@@ -22,21 +22,15 @@ def size_of(found):
     return len(render(summarise(found)).encode())
 
 
-def found_by_hand(table, scores, explain, n_flagged):
-    """Return a result with many long notes, whose reasons a test makes."""
-    notes = ("x" * 10_000,) * 500
-    return made_result(table, scores, explain=explain, top_n=n_flagged, further_notes=notes)
-
-
-def no_reasons(rows, progress=None):
-    return [RowReasons(int(row), 1.0, ()) for row in rows]
+LONG_NOTES = ("x" * 10_000,) * 500
 
 
 def test_a_million_rows():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(1_000_000, 3)), columns=list("abc"))
     table = read_table(frame)
-    found = found_by_hand(table, rng.exponential(size=1_000_000), no_reasons, 400_000)
+    scores = rng.exponential(size=1_000_000)
+    found = made_result(table, scores, top_n=400_000, further_notes=LONG_NOTES)
     summary = summarise(found)
     assert len(render(summary).encode()) < LIMIT
     assert summary["scores"]["n_flagged"] == 400_000
@@ -62,5 +56,6 @@ def test_cells_names_and_reasons_of_ten_thousand_characters(text):
         reasons = tuple(Reason(str(name), long, 0.9, long, (long,)) for name in frame.columns[:5])
         return [RowReasons(int(row), 1.0, reasons) for row in rows]
 
-    found = found_by_hand(read_table(frame), rng.exponential(size=300), explain, 100)
+    more = {"explain": explain, "top_n": 100, "further_notes": LONG_NOTES}
+    found = made_result(read_table(frame), rng.exponential(size=300), **more)
     assert size_of(found) < LIMIT

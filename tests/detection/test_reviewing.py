@@ -164,14 +164,6 @@ def test_earlier_marks_need_not_be_askable():
     assert review.marks == {85: True}
 
 
-def test_an_unsure_row_may_be_answered_later(model):
-    review = model.review()
-    review.tell(5, None)
-    assert 5 not in review.ask(n=len(FRAME) - 1)
-    review.tell(5, True)
-    assert review.found == 1
-
-
 # wrong cells and unusual rows
 
 

@@ -19,15 +19,10 @@ RNG = np.random.default_rng(0)
 FINITE = st.floats(-1e200, 1e200, allow_nan=False, allow_subnormal=False)
 
 
-@pytest.mark.parametrize("share", [0.01, 0.1, 0.25, 0.5])
-def test_a_share_given_is_the_share_flagged(share):
-    scores = RNG.permutation(np.arange(1000.0))
-    assert np.mean(scores > threshold_of(scores, share)) == pytest.approx(share, abs=0.001)
-
-
 def test_the_threshold_is_that_of_pyod():
     scores = RNG.normal(size=237)
     assert threshold_of(scores, 0.07) == pytest.approx(np.percentile(scores, 93))
+    assert np.mean(scores > threshold_of(scores, 0.07)) == pytest.approx(0.07, abs=1 / 237)
 
 
 @pytest.mark.parametrize(("n_rows", "n_flagged"), [(60, 0), (600, 6), (9_999, 99), (50_000, 100)])
@@ -38,32 +33,33 @@ def test_few_rows_are_flagged_where_no_gap_tells_how_many(n_rows, n_flagged):
 
 
 @pytest.mark.parametrize("n_above", [1, 2, 40, 90])
-def test_rows_above_a_clear_gap_are_flagged(n_above):
-    scores = np.concatenate([RNG.normal(0, 0.1, 1000 - n_above), RNG.normal(9, 0.1, n_above)])
+@pytest.mark.parametrize("spread", [0.1, 0.4])
+def test_rows_above_a_clear_gap_are_flagged(n_above, spread):
+    scores = np.concatenate([RNG.normal(0, spread, 1000 - n_above), RNG.normal(9, 0.1, n_above)])
     assert automatic_share(scores) == n_above / 1000
     flagged = scores > threshold_of(scores, n_above / 1000)
     assert flagged.tolist() == [False] * (1000 - n_above) + [True] * n_above
 
 
-def test_equal_scores_flag_nothing():
-    scores = np.full(50, 3.0)
-    assert not (scores > threshold_of(scores, 0.1)).any()
-
-
-@given(arrays(np.float64, st.integers(2, 60), elements=FINITE))
-@settings(derandomize=True, deadline=None, max_examples=60)
+@given(arrays(np.float64, st.integers(1, 60), elements=FINITE))
+@settings(max_examples=60)
 def test_the_share_is_one_for_all_scores(scores):
     share = automatic_share(scores)
     assert 0 <= share <= max(2 / len(scores), 0.1)
     flagged = scores > threshold_of(scores, share)
     assert flagged.sum() <= np.ceil(share * len(scores))
+    n_above = clear_gap(scores)
+    if n_above is not None:
+        falling = np.sort(scores)[::-1]
+        assert 1 <= n_above <= max(2, len(scores) / 10)
+        assert falling[n_above - 1] > falling[n_above]
 
 
 @given(
     arrays(np.float64, 40, elements=st.floats(-1e3, 1e3, width=32)),
     st.sampled_from([2.0**-8, 4.0, 2.0**30]),
 )
-@settings(derandomize=True, deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_the_unit_of_the_scores_does_not_matter(scores, factor):
     assert automatic_share(scores * factor) == automatic_share(scores)
 
@@ -72,13 +68,6 @@ def test_the_unit_of_the_scores_does_not_matter(scores, factor):
 def test_illegal_shares_are_refused(value):
     with pytest.raises(BadParameter, match="'auto' or a number in the range"):
         check_contamination(value)
-
-
-@pytest.mark.parametrize("n_above", [1, 3, 12, 40])
-def test_a_clear_gap_is_found_below_the_rows_that_stand_out(n_above):
-    rng = np.random.default_rng(7)
-    scores = np.concatenate([rng.normal(0, 1, 400), rng.normal(20, 0.5, n_above)])
-    assert clear_gap(rng.permutation(scores)) == n_above
 
 
 def test_a_row_far_above_the_next_one_is_a_gap_and_the_lowest_gap_counts():
@@ -98,21 +87,6 @@ def test_rounding_errors_are_no_gap():
     scores[:30] = 1e-15
     scores[:5] = np.linspace(0.5, 1, 5)
     assert clear_gap(scores) == 5
-
-
-@given(arrays(np.float64, st.integers(1, 60), elements=FINITE))
-@settings(derandomize=True, deadline=None, max_examples=60)
-def test_a_gap_is_found_or_not_for_all_scores(scores):
-    n_above = clear_gap(scores)
-    if n_above is not None:
-        falling = np.sort(scores)[::-1]
-        assert 1 <= n_above <= max(2, len(scores) / 10)
-        assert falling[n_above - 1] > falling[n_above]
-
-
-def test_numpy_numbers_are_shares():
-    assert check_contamination(np.float16(0.25)) == 0.25
-    assert type(check_contamination(np.float32(0.25))) is float
 
 
 def test_a_note_if_far_fewer_rows_are_flagged_than_meant():

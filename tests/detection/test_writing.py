@@ -249,7 +249,7 @@ COLUMNS = st.one_of(
 
 
 @given(st.lists(COLUMNS, min_size=1, max_size=4), st.sampled_from(["csv", "parquet", "xlsx"]))
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_mixed_frames_keep_their_cells(tmp_path_factory, columns, ending):
     folder = tmp_path_factory.getbasetemp()
     before, after = folder / f"before.{ending}", folder / f"after.{ending}"

@@ -5,11 +5,15 @@ from types import SimpleNamespace
 import numpy as np
 from made_selection import MODELS, MadeSelection
 
-from metaod.detection import Detection, MetaOD
+from metaod.detection import Detection, MetaOD, RowReasons
 from metaod.tables import prepare
 
 
-def made_result(table, scores, *, threshold=1.0, explain=lambda rows, progress=None: [], **more):
+def no_reasons(rows, progress=None):
+    return [RowReasons(int(row), 1.0, ()) for row in rows]
+
+
+def made_result(table, scores, *, threshold=1.0, explain=no_reasons, **more):
     """Return a result whose model gives the reasons that `explain` returns."""
     model = MetaOD()
     prepared = prepare(table)

@@ -3,7 +3,7 @@ import re
 from importlib.resources import files
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from made_summary import Page, made_summary
 
@@ -31,12 +31,11 @@ TEXTS = st.one_of(
     st.lists(st.sampled_from([*HOSTILE, "<", ">", "&", '"', "'", "/", "`"])).map("".join),
 ).map(lambda text: shown(text, 60) or "-")
 
-PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 PLAIN = Page(render(made_summary()))
 
 
 @given(TEXTS)
-@settings(PATIENT, max_examples=60)
+@settings(max_examples=60)
 @example(shown(HOSTILE[0], 60))
 def test_no_element_or_attribute_comes_from_the_data(text):
     page = Page(render(made_summary(text)))
@@ -47,7 +46,7 @@ def test_no_element_or_attribute_comes_from_the_data(text):
 
 
 @given(TEXTS.filter(lambda text: text.strip() == text and text))
-@settings(PATIENT, max_examples=30)
+@settings(max_examples=30)
 def test_texts_are_shown_as_they_are(text):
     page = Page(render(made_summary(text)))
     titles = "".join(page.texts)
@@ -55,7 +54,6 @@ def test_texts_are_shown_as_they_are(text):
     assert f"Outliers in {text}" in titles
 
 
-@settings(PATIENT)
 @given(
     st.recursive(
         st.one_of(st.none(), st.booleans(), st.integers(), st.text(), st.sampled_from(HOSTILE)),

@@ -3,7 +3,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -15,21 +15,17 @@ SCORES = st.one_of(
     arrays(np.float64, st.integers(1, 60), elements=st.sampled_from([0.0, 1.0, 1.5, 2e9])),
 )
 
-PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-
 
 def sketched(scores, n_flagged=0):
     return sketch_scores(scores, n_flagged=n_flagged, threshold=float(scores.max()))
 
 
-@PATIENT
 @given(SCORES)
 def test_every_threshold_flags_as_many_rows_as_it_says(scores):
     for n_flagged, threshold in sketched(scores)["cuts"]:
         assert np.count_nonzero(scores > threshold) == n_flagged
 
 
-@PATIENT
 @given(SCORES)
 def test_the_thresholds_go_from_no_row_to_all_rows(scores):
     numbers = [n for n, _ in sketched(scores)["cuts"]]
@@ -38,7 +34,6 @@ def test_the_thresholds_go_from_no_row_to_all_rows(scores):
     assert numbers == sorted(set(numbers))
 
 
-@PATIENT
 @given(SCORES)
 def test_the_bins_hold_every_row_and_all_places_are_on_the_axis(scores):
     sketch = sketched(scores)
@@ -48,7 +43,6 @@ def test_the_bins_hold_every_row_and_all_places_are_on_the_axis(scores):
     json.dumps([sketch["places"], sketch["ticks"]], allow_nan=False)
 
 
-@PATIENT
 @given(SCORES)
 def test_ticks_lie_on_the_axis_apart_from_each_other(scores):
     axis = Axis.of(scores)

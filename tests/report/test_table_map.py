@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.decomposition import PCA
@@ -8,15 +8,12 @@ from sklearn.decomposition import PCA
 from metaod.report import map_table
 from metaod.report._table_map import _components
 
-PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-
 
 def mapped(X):
     names = tuple(f"x{place}" for place in range(X.shape[1]))
     return map_table(X, names, np.arange(len(X)))
 
 
-@PATIENT
 @given(
     arrays(
         np.float64,

@@ -1,14 +1,11 @@
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from metaod.report import shown
 
 ANYTHING = st.text(st.characters(codec=None, exclude_categories=()), max_size=80)
 
-PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
-
-@PATIENT
 @given(ANYTHING, st.integers(2, 60))
 def test_it_can_be_encoded_and_is_no_longer_than_asked(text, most):
     clean = shown(text, most)
@@ -17,7 +14,6 @@ def test_it_can_be_encoded_and_is_no_longer_than_asked(text, most):
     assert not any(ord(character) < 32 for character in clean)
 
 
-@PATIENT
 @given(st.text("aé漢ب😀 <>&\"'", max_size=40))
 def test_plain_text_stays(text):
     assert shown(text, 40) == text

@@ -38,6 +38,7 @@ def test_an_unsure_answer_changes_nothing_and_may_be_answered_later(loop):
     before, row = loop.scores, loop.ask()
     loop.tell(row, None)
     np.testing.assert_array_equal(loop.scores, before)
+    assert row not in loop.ask(n=599)
     loop.tell(row, True)
     assert loop.marks == {row: True}
 

@@ -89,7 +89,7 @@ def test_a_review_without_an_answer_leaves_no_file(path):
 # interrupted
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_a_file_cut_anywhere_keeps_every_whole_line(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("cut") / "t.marks.csv"

@@ -139,7 +139,7 @@ def test_dates_and_durations_in_use():
     assert cell.usual.startswith("usually 00:10")
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(z=st.floats(0.01, 50))
 def test_the_surprise_of_a_number_is_the_tail_of_students_t(z):
     frame = pd.DataFrame({"x": np.linspace(-1, 1, 401), "y": np.arange(401) % 7})
@@ -148,7 +148,7 @@ def test_the_surprise_of_a_number_is_the_tail_of_students_t(z):
     assert cells["x"].surprise == pytest.approx(-np.log(2 * stats.t.sf(z, 2)), rel=0.02, abs=0.01)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(
         st.one_of(st.none(), st.floats(allow_nan=True, allow_infinity=True), st.integers(-5, 5)),

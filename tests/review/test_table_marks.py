@@ -47,7 +47,7 @@ def test_an_unchanged_table(path):
     assert found.notes == found.unmatched == ()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(order=st.permutations(range(12)), kept=st.integers(1, 12))
 def test_rows_added_removed_and_reordered(tmp_path_factory, order, kept):
     path = tmp_path_factory.mktemp("marks") / "t.marks.csv"

@@ -108,7 +108,7 @@ def test_excluded_members_are_left_out():
         select(X, pick="committee", space="paper")
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(
     n_rows=st.one_of(st.integers(5, 50_000), st.integers(50_000, 2_000_000)),
     n_columns=st.integers(1, 200),

@@ -2,13 +2,13 @@
 
 import json
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
 import pytest
 from made_learners import NAMES
 from made_selecting import MODELS, artifact, table, training_data
+from made_summary import Page
 
 from metaod.errors import BadParameter, UserError
 from metaod.history import train
@@ -102,10 +102,6 @@ def test_time_that_is_too_short():
     with pytest.raises(UserError, match=r"no model is left.*would take about.*1e-07 s"):
         select(X, learner=made, max_seconds=1e-7)
     assert len(select(X, learner=made, max_seconds=np.float32(1e6)).ranking) == len(MODELS)
-    limit = float(select(X, learner=made).ranking["seconds"].median())
-    bound = select(X, learner=made, max_seconds=limit)
-    assert (bound.ranking["seconds"] <= limit).all()
-    assert 0 < len(bound.ranking) < len(MODELS)
 
 
 @pytest.mark.parametrize("value", [0, -1, float("nan"), "5", [1], 1j], ids=str)
@@ -218,21 +214,6 @@ def test_plain_data():
     )
 
 
-class Tags(HTMLParser):
-    """The tags and the text of a page."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.tags, self.text = set(), ""
-        self.feed(page)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.add(tag)
-
-    def handle_data(self, data):
-        self.text += data
-
-
 def test_a_notebook_shows_text_as_text():
     selection = select(X, learner=learner())
     bad = "<script>alert('&')</script>"
@@ -241,12 +222,22 @@ def test_a_notebook_shows_text_as_text():
         ranking=selection.ranking.assign(model=[bad * 3] * len(MODELS)),
         trust=replace(selection.trust, warnings=(bad,)),
     )
-    page = Tags(hostile._repr_html_())
-    assert page.tags == {"div", "p", "b", "table", "thead", "tbody", "tr", "th", "td"}
+    page = Page(hostile._repr_html_())
+    assert {tag for tag, _ in page.elements} == {
+        "div",
+        "p",
+        "b",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+    }
     # whole, however long
-    assert page.text.count(bad) == 4 + 3 * len(MODELS)
-    shown = Tags(selection._repr_html_())
-    assert all(name in shown.text for name in MODELS)
+    assert "".join(page.texts).count(bad) == 4 + 3 * len(MODELS)
+    shown = "".join(Page(selection._repr_html_()).texts)
+    assert all(name in shown for name in MODELS)
 
 
 def test_the_detector_is_the_pick():
