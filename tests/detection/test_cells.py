@@ -53,6 +53,7 @@ def test_both_rankings():
     assert not hasattr(only, "error_scores_")
     with pytest.raises(UserError, match="rows_only=False"):
         only.suspect_cells()
+    assert not hasattr(model.set_params(rows_only=True).fit(FRAME), "error_scores_")
 
 
 def test_rows_with_findings_are_flagged_unless_a_share_is_asked_for():

@@ -156,6 +156,15 @@ def test_marked_outliers_are_not_compared_with():
     assert before.p_values[0] > 2 / 201
 
 
+def test_rows_are_scored_by_marks_with_their_wrong_cells(later):
+    frame = orders("2024-01", 0, 200)
+    frame.loc[[7, 9], "price"] *= 1000
+    model = metaod.MetaOD().fit(frame, marks={7: True, 50: False, 51: False})
+    later.loc[3, "price"] *= 1000
+    scores = metaod.check(later, model).found.scores
+    np.testing.assert_allclose(scores, -model.score_samples(later))
+
+
 def test_arrays_are_taken_by_position():
     rng = np.random.default_rng(0)
     model = metaod.MetaOD(rows_only=True).fit(rng.normal(size=(120, 3)))

@@ -50,6 +50,7 @@ def test_a_loaded_one_can_be_saved_and_fitted(tmp_path):
     assert (tmp_path / "a.mod").read_bytes() == (tmp_path / "b.mod").read_bytes()
     again = load(tmp_path / "b.mod").fit(FRAME)
     assert again.selection_.picking.exclude == ["LOF"]
+    assert not hasattr(again, "reading_")
 
 
 def test_arrays_have_no_names(tmp_path):

@@ -104,6 +104,12 @@ def test_text_in_a_notation_and_misfits_stay(tmp_path):
     assert found[4, "weight"] == found[204, "weight"] == "heavy"
 
 
+def test_of_equal_rows_one_is_marked(months):
+    twice = pd.concat([months[0], months[0].iloc[[5]]], ignore_index=True)
+    model = MetaOD(pick="committee").fit(twice, marks={5: True, 8: False})
+    assert update(model, months[1]).marks_.answers == {5: True, 8: False}
+
+
 def test_rows_that_were_learned_already_are_refused(updated, months):
     for number, rows in enumerate(months, 1):
         with pytest.raises(UserError, match=f"version {number}") as refused:

@@ -108,6 +108,8 @@ class CellCheck:
 
         A score depends on the rows beside it: a block has the size for which scores are calibrated.
         """
+        if table.n_rows <= n_block:
+            return self.find(table)
         parts = Collector(table.n_rows)
         n_blocks = -(-table.n_rows // n_block)
         for rows in map(np.sort, np.array_split(self.arranged(table), n_blocks)):

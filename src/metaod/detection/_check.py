@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from copy import copy
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from os import PathLike
@@ -13,7 +12,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from metaod.detection._conformal import CONFIDENCE, Calibration, discovery_limit, least_discoveries
-from metaod.detection._detect import detect
+from metaod.detection._detect import apply
 from metaod.detection._estimator import MetaOD
 from metaod.detection._formats import json_values
 from metaod.detection._inputs import checked_table, is_plain, read_rows
@@ -23,7 +22,7 @@ from metaod.detection._schema import SchemaChange, changed_names, changed_types
 from metaod.errors import BadParameter, Message, Setting, UserError, counted, worded
 from metaod.models import Matrix, Scores
 from metaod.options import Checking, document
-from metaod.selection import OnProgress
+from metaod.selection import OnProgress, Tracker
 from metaod.tables import Drift, Table
 from metaod.wrong_cells import CERTAIN, CONFIDENT, Finding
 
@@ -322,14 +321,11 @@ def _judged(
     model: MetaOD, table: Table, calibration: Calibration, progress: OnProgress | None
 ) -> tuple[Detection, Matrix]:
     """Score rows as those that were held out; also return p-values by each answer."""
-    rows_only = copy(model)
-    rows_only.cells_ = None
-    found = detect(table, model=rows_only, progress=progress)
-    if model.cells_ is None:
-        return found, calibration.p_values(found.scores[:, np.newaxis])
-    wrong = model.cells_.find_in_blocks(found.table, calibration.n_block)
-    statistics = np.column_stack([found.scores, wrong.row_scores])
-    return replace(found, model=model, wrong=wrong), calibration.p_values(statistics)
+    tracker = Tracker(progress)
+    found = apply(model, table, tracker, calibration.n_block)
+    tracker.finish("score")
+    errors = [] if found.wrong is None else [found.wrong.row_scores]
+    return found, calibration.p_values(np.column_stack([found.scores, *errors]))
 
 
 document(check, options=Checking.declared())

@@ -98,7 +98,7 @@ def detect(
     elif is_new:
         found = _measured(Detection.of(model, source))
     else:
-        found = _applied(model, source, tracker)
+        found = apply(model, source, tracker)
     tracker.finish("score")
     return found.flagging(top_n)
 
@@ -123,15 +123,18 @@ def _reporting(progress: OnProgress | None, **changes: Any) -> OnProgress | None
     return None if progress is None else lambda report: progress(replace(report, **changes))
 
 
-def _applied(model: MetaOD, table: Table, tracker: Tracker) -> Detection:
-    """Score the rows of a table with a pick that was fitted to another one."""
+def apply(model: MetaOD, table: Table, tracker: Tracker, n_block: int | None = None) -> Detection:
+    """Score the rows of a table with a pick that was fitted to another one.
+
+    With `n_block`, wrong cells are looked for in at most so many rows at once.
+    """
     table = _as_fitted(model, table)
     tracker.stage("prepare")
     prepared = model.preparation_.transform(table)
     wrong = None
     if model.cells_ is not None:
         tracker.stage("check")
-        wrong = model.cells_.find(table)
+        wrong = model.cells_.find_in_blocks(table, n_block or table.n_rows)
     errors = None if wrong is None else wrong.of_rows()
     scores = model.fitted_.score(prepared.X, tracker.scoring(len(prepared.X)), errors)
     notes = (*table_notes(prepared.record, fitted=False), *_earlier_notes(model))

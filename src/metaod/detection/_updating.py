@@ -126,8 +126,10 @@ def _marks(model: MetaOD, known: Table) -> dict[int, bool | None]:
         return {}
     answers = model.fitted_.marked.marks
     places, is_known = model.fitted_.find(model.preparation_.transform(known).X)
-    pairs = enumerate(zip(places.tolist(), is_known.tolist(), strict=True))
-    return {row: answers[place] for row, (place, here) in pairs if here and place in answers}
+    rows: dict[int, int] = {}  # of equal rows one is marked
+    for row in np.flatnonzero(is_known).tolist():
+        rows.setdefault(int(places[row]), row)
+    return {row: answers[place] for place, row in rows.items() if place in answers}
 
 
 def _fitted(
