@@ -236,7 +236,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         fitted = fitted.answered(answers, self.contamination, errors)
         self._set_fitted(selection, preparation, fitted, cells)
         self._history, self._n_rows = (), None
-        vars(self).pop("reading_", None)  # that of another table
+        self.__dict__.pop("reading_", None)  # that of another table
         self.marks_ = used
         self._table = replace(table, frame=table.frame.copy(deep=False), original=None)
         self.notes_ = (*table.warnings, *self.notes_)
@@ -501,7 +501,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         self.fitted_ = fitted
         self._calibration = None  # that of other scores
         self.decision_scores_ = fitted.scores
-        vars(self).pop("error_scores_", None)
+        self.__dict__.pop("error_scores_", None)
         if self.cells_ is not None:
             self.error_scores_ = self.cells_.scores
         wrong = None if self.cells_ is None else self.cells_.flags
