@@ -182,12 +182,9 @@ def test_not_fitted_yet():
             use(read_table(X), **{"pick" if use is check else "model": MetaOD()})
 
 
-@pytest.mark.parametrize("random_state", [7, np.int64(7)])
-def test_an_int_is_the_seed(random_state):
-    assert MetaOD(random_state=random_state).fit(X).fitted_.seed == 7
-
-
-def test_a_random_state_gives_a_seed_a_fit():
+def test_an_int_is_the_seed_and_a_random_state_gives_one_a_fit():
+    for seed in (7, np.int64(7)):
+        assert MetaOD(random_state=seed).fit(X).fitted_.seed == 7
     state = np.random.RandomState(3)
     seeds = [MetaOD(random_state=state).fit(X).fitted_.seed for _ in range(2)]
     assert seeds[0] != seeds[1]
@@ -245,21 +242,15 @@ def test_a_saved_pick_keeps_the_roles(tmp_path):
 # frames and arrays
 
 
-def test_an_array_after_a_frame_is_taken_by_position_with_a_warning():
+def test_rows_are_taken_by_position_with_a_warning_if_one_side_has_no_names():
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    model = MetaOD().fit(frame)
-    expected = model.score_samples(frame)
-    for rows in (X, X.tolist(), scipy.sparse.csr_matrix(X)):
-        with pytest.warns(UserWarning, match="X does not have valid feature names, but MetaOD"):
-            np.testing.assert_array_equal(model.score_samples(rows), expected)
-
-
-def test_a_frame_after_an_array_is_taken_by_position_with_a_warning():
-    model = MetaOD().fit(X)
-    expected = model.score_samples(X)
-    with pytest.warns(UserWarning, match="X has feature names, but MetaOD was fitted without"):
-        got = model.score_samples(pd.DataFrame(X, columns=["a", "b", "c"]))
-    np.testing.assert_array_equal(got, expected)
+    without, with_names = "X does not have valid feature names, but", "X has feature names, but"
+    forms = [(frame, rows, without) for rows in (X, X.tolist(), scipy.sparse.csr_matrix(X))]
+    for fitted, rows, told in [*forms, (X, frame, with_names)]:
+        model = MetaOD().fit(fitted)
+        with pytest.warns(UserWarning, match=f"{told} MetaOD"):
+            scores = model.score_samples(rows)
+        np.testing.assert_array_equal(scores, -model.decision_scores_)
 
 
 def test_drift_is_a_warning_and_a_method():

@@ -23,12 +23,8 @@ def summary(found):
     return summarise(found, {"file": "--example"})
 
 
-def test_it_is_plain_data(summary):
-    text = json.dumps(summary, allow_nan=False)
-    assert json.loads(text)["n_rows"] == 600
-
-
-def test_counts_agree_with_the_detection_for_every_threshold(found, summary):
+def test_it_is_plain_data_whose_counts_agree_with_the_detection(found, summary):
+    assert json.loads(json.dumps(summary, allow_nan=False))["n_rows"] == 600
     assert summary["scores"]["n_flagged"] == np.count_nonzero(found.scores > found.threshold)
     assert summary["scores"]["threshold"] == found.threshold
     for n_flagged, threshold in summary["scores"]["cuts"]:
@@ -45,12 +41,8 @@ def test_the_listed_rows_are_the_most_outlying_with_the_cells_of_the_file(found,
     [why] = [why for why in first["why"] if why["column"] == "vibration_mm_s"]
     assert (why["value"], why["usual"]) == (cells["vibration_mm_s"], "usually 1.43 to 2.86")
     assert first["label"] == found.table.label[found.order[0]]
-
-
-def test_reasons_are_given_for_the_first_hundred_rows(summary):
-    assert [row["why"] is not None for row in summary["top"]["rows"]] == [True] * 100 + [
-        False
-    ] * 100
+    has_reasons = [row["why"] is not None for row in summary["top"]["rows"]]
+    assert has_reasons == [True] * 100 + [False] * 100
 
 
 def test_columns_are_sorted_by_their_values(found, summary):

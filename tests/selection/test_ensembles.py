@@ -7,7 +7,6 @@ from made_costs import expected_cost
 from made_learners import NAMES
 from made_selecting import AVERAGES, MODELS, averages_artifact, averages_data, table
 
-from metaod.detection import MetaOD
 from metaod.errors import BadParameter, UserError
 from metaod.history import train
 from metaod.learners import make_learner
@@ -66,14 +65,6 @@ def test_pick_single_gives_a_single_model(name):
     kept = free[free["model"].isin(MODELS)].reset_index(drop=True)
     assert kept["model"].tolist() == selection.ranking["model"].tolist()
     assert kept["score"].tolist() == selection.ranking["score"].tolist()
-
-
-@pytest.mark.parametrize("value", ["both", "ensemble", "", 1, True, ["learned"]], ids=str)
-def test_unknown_kinds_of_pick_are_refused(value):
-    with pytest.raises(BadParameter, match="'pick' parameter of select"):
-        select(X, learner=averages_artifact(), pick=value)
-    with pytest.raises(BadParameter, match="'pick' parameter of MetaOD"):
-        MetaOD(averages_artifact(), pick=value).fit(X)
 
 
 # constraints

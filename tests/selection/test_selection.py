@@ -104,16 +104,16 @@ def test_time_that_is_too_short():
     assert len(select(X, learner=made, max_seconds=np.float32(1e6)).ranking) == len(MODELS)
 
 
-@pytest.mark.parametrize("value", [0, -1, float("nan"), "5", [1], 1j], ids=str)
-def test_illegal_limits_are_refused(value):
-    with pytest.raises(BadParameter, match="max_seconds"):
-        select(X, learner=learner(), max_seconds=value)
-
-
-@pytest.mark.parametrize("value", [-1, 1.5, "a", None, True, 2**32], ids=str)
-def test_illegal_seeds_are_refused(value):
-    with pytest.raises(BadParameter, match="'random_state'"):
-        select(X, learner=learner(), random_state=value)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [*(("max_seconds", value) for value in (0, -1, float("nan"), "5", [1], 1j)),
+     *(("random_state", value) for value in (-1, 1.5, "a", None, True, 2**32)),
+     *(("pick", value) for value in ("both", "ensemble", "", 1, True, ["learned"]))],
+    ids=str,
+)  # fmt: skip
+def test_illegal_options_are_refused(name, value):
+    with pytest.raises(BadParameter, match=f"'{name}' parameter of select"):
+        select(X, learner=learner(), **{name: value})
 
 
 @pytest.mark.parametrize("seed", [2**32 // 3 - 1, 2**32 // 3, 2**31 - 2, np.int64(2**32 - 1)])

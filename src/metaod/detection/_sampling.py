@@ -96,7 +96,7 @@ def in_blocks(
 
 
 class RowIndex:
-    """Finds rows of a matrix by their values, in 16 bytes a row."""
+    """Finds rows of a matrix, which has some, by their values, in 16 bytes a row."""
 
     def __init__(self, X: Matrix) -> None:
         self._X = X
@@ -106,8 +106,6 @@ class RowIndex:
 
     def find(self, X: Matrix) -> tuple[Places, npt.NDArray[np.bool_]]:
         """Return the places of rows, the first of equal ones, and whether they are in the index."""
-        if not len(self._keys):
-            return np.zeros(len(X), dtype=np.intp), np.zeros(len(X), dtype=np.bool_)
         places = np.searchsorted(self._keys, _row_keys(X))
         found = self._order[np.minimum(places, len(self._keys) - 1)]
         return found, (self._X[found] == X).all(axis=1)
