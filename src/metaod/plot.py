@@ -136,7 +136,7 @@ def reasons(detector: "MetaOD", row: Any, ax: "Axes | None" = None, *, top: int 
 
 def _edges(axis: Axis, n_rows: int) -> npt.NDArray[np.float64]:
     """Return the ends of bins of equal width on the axis."""
-    n_bins = int(np.clip(2 * np.sqrt(n_rows), 8, 64))
+    n_bins = axis.n_bins(n_rows)
     if not axis.high > axis.low:
         return np.asarray(axis.low + np.linspace(-0.5, 0.5, n_bins + 1))
     low, high = axis.forward(np.array([axis.low, axis.high])).tolist()

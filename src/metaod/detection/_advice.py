@@ -96,24 +96,27 @@ def _command(
     found: Detection, given: Mapping[str, Any], verb: str = "detect", *, number: bool = True
 ) -> str:
     """Return the command that made the result; with or without the number of flags."""
-    words = ["metaod", verb, given["file"]]
-    for name, value in given.items():
-        if name not in _OWN and value is not None:
-            words += command_words(name, value)
+    options = _of_reading(given)
     flags = [] if found.top_n is None else ["--top-n", str(found.top_n)]
     if given.get("apply") is not None:
-        words += ["--apply", given["apply"]]
+        options["apply"] = given["apply"]
     else:
-        parameters = _parameters(found)
-        share = parameters.pop("contamination", None)
-        for name, value in parameters.items():
-            words += command_words(name, value)
+        options |= _parameters(found)
+        share = options.pop("contamination", None)
         if share is not None and not flags:
             flags = ["--contamination", f"{share:g}"]
+    words = ["metaod", verb, given["file"]]
+    for name, value in options.items():
+        words += command_words(name, value)
     if verb == "detect":
         words += flags if number else []
         words += ["--marks", given["marks"]] if given.get("marks") is not None else []
     return shlex.join(words)
+
+
+def _of_reading(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of reading that were given."""
+    return {n: value for n, value in given.items() if n not in _OWN and value is not None}
 
 
 def _parameters(found: Detection) -> dict[str, Any]:
@@ -139,8 +142,7 @@ def _python_lines(found: Detection, given: Given) -> list[str]:
     if given is not None and given["file"] == "--example":
         table = "metaod.load_example()"
     elif given is not None and given["file"] != "-":
-        options = {n: value for n, value in given.items() if n not in _OWN and value is not None}
-        table = f"metaod.read_table({_arguments([given['file']], options)})"
+        table = f"metaod.read_table({_arguments([given['file']], _of_reading(given))})"
     comment = "  # the frame, array or file that this report is about" if table == "..." else ""
     lines = ["import metaod", f"table = {table}{comment}"]
     if not found.is_new:

@@ -396,15 +396,15 @@ def _fit_those_that_work(
         tracker.fit(spec)
         try:
             detector = fit(spec)
-            if not is_all and not hasattr(detector.detector_, "decision_function"):
-                reason = "it cannot score rows that it has not learned from"
-                notes.append(f"{spec.id} was not used: {reason}, and the table is large.")
+            if is_all or hasattr(detector.detector_, "decision_function"):
+                detectors.append(detector)
                 continue
-            detectors.append(detector)
+            reason = "it cannot score rows that it has not learned from, and the table is large"
         except UserError as error:
-            notes.append(f"{spec.id} was not used: {error.what}.")
+            reason = str(error.what)
         except MemoryError:
-            notes.append(f"{spec.id} was not used: there is not enough memory for it.")
+            reason = "there is not enough memory for it"
+        notes.append(f"{spec.id} was not used: {reason}.")
     return detectors
 
 

@@ -31,7 +31,7 @@ _ROUNDING = 1e-6  # of the height of the highest score: smaller falls are no gap
 _UPPER = 10  # a gap is looked for in the upper tenth of the scores
 
 
-def check_contamination(value: Any, *, owner: str = "MetaOD") -> Contamination:
+def check_contamination(value: Any) -> Contamination:
     """Check a share of outliers and return it: ``"auto"``, or a plain float in (0, 0.5].
 
     Examples
@@ -41,7 +41,7 @@ def check_contamination(value: Any, *, owner: str = "MetaOD") -> Contamination:
     """
     if isinstance(value, str) and value == "auto":
         return "auto"
-    return _check_share(value, owner=owner, legal="'auto' or a number in the range (0, 0.5]")
+    return _check_share(value, owner="MetaOD", legal="'auto' or a number in the range (0, 0.5]")
 
 
 def automatic_share(scores: Scores, n_all: int | None = None) -> float:

@@ -49,6 +49,10 @@ class Axis:
         reach = max(high - centre, centre - low) / unit
         return cls(low * scale, high * scale, centre * scale, unit * scale, reach <= _LONG_TAIL)
 
+    def n_bins(self, n_rows: int) -> int:
+        """Return the number of bins for so many rows."""
+        return int(np.clip(2 * np.sqrt(n_rows), _FEWEST_BINS, _MOST_BINS))
+
     def place(self, scores: Numbers) -> Numbers:
         """Return positions from 0 to 1."""
         low, high = self.forward(np.array([self.low, self.high]))
@@ -125,7 +129,7 @@ def sketch_scores(
     Rows that share a score are flagged together, unless the result divides them.
     """
     axis = Axis.of(scores)
-    n_bins = int(np.clip(2 * np.sqrt(len(scores)), _FEWEST_BINS, _MOST_BINS))
+    n_bins = axis.n_bins(len(scores))
     bins = np.minimum((axis.place(scores) * n_bins).astype(np.intp), n_bins - 1)
     found = dict(_cuts(np.sort(scores)[::-1], gap))
     found[n_flagged] = threshold

@@ -113,14 +113,7 @@ class Rows:
         return len(self.leaves)
 
     def __getitem__(self, chosen: Any) -> Self:
-        return type(self)(
-            self.leaves[chosen],
-            self.values[chosen],
-            self.tails[chosen],
-            self.pick[chosen],
-            self.prior[chosen],
-            self.errors[chosen],
-        )
+        return type(self)(**{name: values[chosen] for name, values in vars(self).items()})
 
 
 class RowSpace:

@@ -142,11 +142,10 @@ def nearest_tables(history: "History", m: Matrix, pick: str, top: int) -> pd.Dat
     distances = history.distances(m)
     places = np.argsort(distances, kind="stable")[:top]
     P = history.P[places].astype(np.float64)
-    known = pick in history.models
-    column = history.models.index(pick) if known else 0
-    own, share = P[:, column], history.normalised[places, column]
-    if not known:
-        own = share = np.full(len(places), np.nan)
+    own = share = np.full(len(places), np.nan)
+    if pick in history.models:
+        column = history.models.index(pick)
+        own, share = P[:, column], history.normalised[places, column]
     return pd.DataFrame(
         {
             "name": [history.names[place] for place in places],

@@ -187,14 +187,13 @@ def part_of(on_progress: OnProgress | None, start: float, stop: float) -> OnProg
     if on_progress is None:
         return None
 
+    def within(part: float | None) -> float | None:
+        return None if part is None else start + (stop - start) * part
+
     def receive(report: ProgressReport) -> None:
         known = 0.0 if report.fraction is None and start > 0 else report.fraction
-        fractions = (
-            None if part is None else start + (stop - start) * part
-            for part in (known, report.next_fraction)
-        )
-        fraction, following = fractions
         left = report.seconds_left if stop == 1.0 or report.fraction != 1.0 else None
-        on_progress(ProgressReport(report.stage, fraction, left, report.detail, following))
+        following = within(report.next_fraction)
+        on_progress(ProgressReport(report.stage, within(known), left, report.detail, following))
 
     return receive

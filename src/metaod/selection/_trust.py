@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from metaod.errors import Message, listed
+from metaod.errors import Message, counted, listed
 from metaod.models import Matrix
 from metaod.tables import PreparationRecord, PreparedTable
 
@@ -198,8 +198,7 @@ def table_notes(record: PreparationRecord, *, fitted: bool = True) -> tuple[str 
     used = [column for column in record.columns if column.is_used]
     infinite = [column for column in used if column.n_infinite]
     if infinite:
-        count = sum(column.n_infinite for column in infinite)
-        values = "1 infinite value" if count == 1 else f"{count:,} infinite values"
+        values = counted(sum(column.n_infinite for column in infinite), "infinite value")
         names = listed([column.name for column in infinite])
         notes.append(f"Treated as missing: {values} in {names}.")
     empty = [column.name for column in used if column.n_missing == record.n_rows]

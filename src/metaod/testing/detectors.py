@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from metaod._legal import Whole
 from metaod.errors import BadParameter, UserError
 from metaod.models import (
     Matrix,
@@ -73,9 +74,8 @@ def detector_contract(name: str, *, max_models: int = 6) -> list[Check]:
 
     With pytest: ``@pytest.mark.parametrize("check", detector_contract("Mine"), ids=str)``
     """
-    if not isinstance(max_models, int) or isinstance(max_models, bool) or max_models < 1:
-        legal = "an int in the range [1, inf)"
-        raise BadParameter("detector_contract", "max_models", legal, max_models)
+    if not Whole(1).allows(max_models):
+        raise BadParameter("detector_contract", "max_models", str(Whole(1)), max_models)
     specs = model_space("all", detectors=family(name).name)
     sample = specs[:: max(1, -(-len(specs) // max_models))]
     checks = [Check(f"{name}: ids round-trip", partial(_ids_round_trip, specs))]
