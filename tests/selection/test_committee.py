@@ -13,7 +13,7 @@ from metaod.errors import BadParameter, UserError
 from metaod.models import COMMITTEE, average_of, expected_costs
 from metaod.options import Picking
 from metaod.selection import select
-from metaod.selection._committee import CommitteePick
+from metaod.selection._candidates import CommitteePick
 from research.shipped import shipped_matrix, shipped_training_data
 
 COMMITTEE_ID = average_of(*COMMITTEE).id

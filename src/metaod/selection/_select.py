@@ -13,8 +13,7 @@ from metaod import history, metafeatures
 from metaod.errors import BadParameter, Message, Setting, counted
 from metaod.models import SPACES, Matrix, ModelSpec, member_ids, model_space
 from metaod.options import Picking, takes
-from metaod.selection._candidates import Candidates, new_models
-from metaod.selection._committee import CommitteePick
+from metaod.selection._candidates import Candidates, CommitteePick, new_models
 from metaod.selection._explanation import (
     MEASURE_TITLES,
     Explanation,
