@@ -83,6 +83,11 @@ def test_mistakes_are_one_line(check, arguments, told):
 def test_a_file_and_a_pick_are_needed(run, folder):
     assert "--against" in run("check", folder / "clean.csv", code=2)
     assert "no FILE" in run("check", "--against", folder / "pick.mod", code=2)
+    before = (folder / "clean.csv").read_bytes()
+    for own in ("clean.csv", "pick.mod"):
+        options = ("--against", folder / "pick.mod", "--junit", folder / own)
+        assert "named twice" in run("check", folder / "clean.csv", *options, code=2)
+    assert (folder / "clean.csv").read_bytes() == before
     assert "clean.csv" in run(
         "check", folder / "clean.csv", "--against", folder / "clean.csv", code=2
     )

@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from sklearn.metrics import average_precision_score
 
 from metaod.cli import detect as command
-from metaod.cli import targets
+from metaod.cli.targets import outputs_of
 from metaod.detection import load
 from metaod.errors import BadParameter, UserError
 from metaod.models import ModelSpec, average_of
@@ -190,7 +190,7 @@ def test_all_tables_must_exist_before_the_first_is_fitted(call, table, tmp_path,
 def test_a_read_only_folder_is_refused_first(call, table, tmp_path, monkeypatch):
     monkeypatch.setattr("metaod.detection._estimator.make_selection", None)
     # as root may write anywhere: the system's answer is made up
-    monkeypatch.setattr(targets.os, "access", lambda *_: False)
+    monkeypatch.setattr("os.access", lambda *_: False)
     with pytest.raises(UserError, match="folder cannot be written"):
         call(table, "-o", tmp_path / "scored.csv")
 
@@ -213,7 +213,7 @@ def test_a_saved_pick_is_loaded_once(call, table, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("option", "target", "told"),
     [("-o", "-", "stdout"), ("-o", "t.csv", "is a file"), ("--save", "pick.mod", "one pick"),
-     ("-o", ".", "t-scored.csv"), ("-o", "both.csv", "-o both/")],
+     ("-o", ".", "t-scored.csv"), ("-o", "both.csv", "both/")],
 )  # fmt: skip
 def test_several_tables_need_a_folder(call, table, monkeypatch, option, target, told):
     monkeypatch.chdir(table.parent)
@@ -329,6 +329,29 @@ def test_the_input_is_never_overwritten(call, table):
     with pytest.raises(UserError, match=r"t-scored\.csv"):
         call(table, other, "-o", table.parent)
     assert table.read_bytes() == other.read_bytes() == before
+
+
+def test_files_of_one_command_do_not_overwrite_each_other(call, table, monkeypatch):
+    monkeypatch.chdir(table.parent)
+    before = table.read_bytes()
+    for words in (
+        ["-o", "s.csv", "--cells", "./s.csv"],
+        ["-o", "s.csv", "--save", "s.csv"],
+        ["--cells", "s.csv", "--marks", "s.csv"],
+        ["--cells", "s.csv", "--accept", "s.csv", "--fix", "f.csv"],
+    ):
+        with pytest.raises(UserError, match="named twice"):
+            call(table, *words)
+    assert [path.read_bytes() for path in table.parent.iterdir()] == [before]
+
+
+def test_files_in_a_folder_keep_their_formats(tmp_path):
+    files = [tmp_path / name for name in ("a.tsv", "b.csv.gz", "c.xlsx", "d.mat", "e.parquet")]
+    found = outputs_of("c", list(map(str, files)), [f"{tmp_path}/out/", None, None, None], ())
+    names = ["a-scored.tsv", "b-scored.csv.gz", "c-scored.xlsx", "d-scored.csv"]
+    assert [own.output.name for own in found] == [*names, "e-scored.parquet"]
+    [found] = outputs_of("c", [str(tmp_path / "a.txt")], [None, str(tmp_path), None, None], ())
+    assert found == (None, tmp_path / "a-cells.csv", None, None)
 
 
 def test_roles_of_columns_are_saved_and_refused_with_apply(call, table, tmp_path):

@@ -51,6 +51,12 @@ def test_findings_come_first_and_lead_to_a_corrected_copy(call, tmp_path):
     assert json.loads(call("t.csv", "--rows-only", "--json").out)["wrong"] is None
 
 
+def test_a_pick_of_rows_only_finds_no_cells(call, tmp_path):
+    call("t.csv", "--rows-only", "--save", "pick.mod")
+    call("t.csv", "--apply", "pick.mod", "--cells", "cells.csv", code=2)
+    assert not (tmp_path / "cells.csv").exists()
+
+
 @pytest.mark.parametrize(
     "words",
     [

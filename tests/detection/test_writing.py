@@ -16,7 +16,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from made_result import made_result
 
-from metaod.cli.targets import targets_of
 from metaod.detection import Detection, Reason, RowReasons, check_target, may_run, write_scored
 from metaod.detection import _formats as formats
 from metaod.errors import BadFile, UserError
@@ -215,15 +214,6 @@ def test_a_file_that_was_changed_meanwhile_is_refused(source, tmp_path):
         write_scored(found, tmp_path / "s.csv")
     assert caught.value.path == str(source)
     assert not (tmp_path / "s.csv").exists()
-
-
-def test_files_in_a_folder_keep_their_formats(tmp_path):
-    files = ["a.tsv", "b.csv.gz", "c.xlsx", "d.mat", "e.parquet"]
-    targets = targets_of("c", [str(tmp_path / name) for name in files], f"{tmp_path / 'out'}/")
-    names = ["a-scored.tsv", "b-scored.csv.gz", "c-scored.xlsx", "d-scored.csv"]
-    assert [target.name for target in targets] == [*names, "e-scored.parquet"]
-    [target] = targets_of("c", [str(tmp_path / "a.txt")], str(tmp_path))
-    assert target == tmp_path / "a-scored.txt"
 
 
 def test_a_sheet_that_is_too_small_is_refused_first(source, tmp_path, monkeypatch):

@@ -9,10 +9,11 @@ from xml.etree import ElementTree as ET
 import typer
 
 from metaod.cli.detect import load_pick
-from metaod.cli.detection import packed, reasons_of
+from metaod.cli.detection import grid_of_rows, reasons_of
 from metaod.cli.options import Files, check_files, with_options
 from metaod.cli.progress import ProgressLine
-from metaod.cli.screen import console, grid, print_json, print_notes, size_of, visible
+from metaod.cli.screen import console, print_json, print_notes, size_of, visible, width_of
+from metaod.cli.targets import refuse_taken
 from metaod.errors import UserError, counted
 from metaod.options import Checking, Fitting, Options, Reading, option
 
@@ -24,9 +25,7 @@ if TYPE_CHECKING:
 _COMMAND = "metaod check"
 _FINDINGS = 3  # the exit code
 _JOBS = Fitting.declared()["n_jobs"]
-_SCREEN = 80
 _MOST_ROWS = 100  # in a JUnit file
-_GUTTERS = 6  # characters between three columns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +69,8 @@ def check(files: Files = None, *, asked: Asked, checking: Checking, reading: Rea
         remedy = "save one with 'metaod detect FIRST --save pick.mod', and add --against pick.mod"
         raise UserError("no pick was given", where=_COMMAND, remedy=remedy)
     junit = None if asked.junit is None else writable_path(asked.junit)
+    if junit is not None:
+        refuse_taken(junit, [junit, *files, asked.against])
     pick = load_pick(asked.against, asked.n_jobs)
     out, every, documents = console(), [], []
     for file in files:
@@ -86,7 +87,7 @@ def check(files: Files = None, *, asked: Asked, checking: Checking, reading: Rea
             _print(out, found, asked.against, asked.top)
         out.print(visible(found.summary), soft_wrap=True, style="green" if found.passed else "red")
     if asked.json:
-        print_json(documents if len(files) > 1 else documents[0])
+        print_json(*documents)
     if junit is not None:
         _write_junit(every, junit)
     if not all(found.passed for found in every):
@@ -104,14 +105,13 @@ def _print(out: "Console", found: "Check", pick: str, top: int) -> None:
     for drift in found.drift:
         out.print(f"finding: {visible(drift.sentence())}")
     if found.n_flagged and top:
-        width = out.width if out.is_terminal else _SCREEN
-        shown = found.rows[:top]
-        numbers = [str(place + 1) for place in shown.tolist()]
-        chances = [f"{found.p_values[place]:.2g}" for place in shown]
-        room = width - max(map(len, ("row", *numbers))) - len("p-value") - _GUTTERS
-        texts = [packed(own, room) for own in _reasons(found, top)]
-        rows = zip(numbers, chances, texts, strict=True)
-        out.print(grid("row", "p-value", "what is unusual", right=("row", "p-value"), rows=rows))
+        shown = found.rows[:top].tolist()
+        columns = [
+            ("row", [str(place + 1) for place in shown]),
+            ("p-value", [f"{found.p_values[place]:.2g}" for place in shown]),
+        ]
+        texts = _reasons(found, top)
+        out.print(grid_of_rows(columns, "what is unusual", texts, width_of(out)))
     if found.n_flagged > top > 0:
         out.print(f"... and {counted(found.n_flagged - top, 'more flagged row')}; --json has all")
 

@@ -56,8 +56,7 @@ def compare(
                 out.print()
             _print(out, table, rows)
     if json:
-        found = [_as_data(table, rows, trials) for table, rows in compared]
-        print_json(found if len(found) > 1 else found[0])
+        print_json(*(_as_data(table, rows, trials) for table, rows in compared))
     elif len(compared) > 1:
         _print_means(out, [rows for _, rows in compared])
 

@@ -4,19 +4,13 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from metaod.cli.detection import print_detection
-from metaod.cli.options import (
-    Example,
-    Files,
-    check_files,
-    open_table,
-    with_options,
-)
+from metaod.cli.options import Example, Files, check_files, open_table, with_options
 from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import console, message, print_json, visible
-from metaod.cli.targets import Target, targets_of
+from metaod.cli.targets import Outputs, outputs_of
 from metaod.errors import BadParameter, UserError, counted, hide_password
 from metaod.options import (
     Columns,
@@ -36,7 +30,6 @@ if TYPE_CHECKING:
 _COMMAND = "metaod detect"
 _JOBS = Fitting.declared()["n_jobs"]
 _NOT_WITH_APPLY = ("save", "marks")
-_WRITING = ("--output", "--cells", "--report", "--fix")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,15 +99,6 @@ class Asked(Options):
     json: bool = option(False, "Print JSON instead of a table.")
 
 
-class Outputs(NamedTuple):
-    """What is written for a table: its scores, its findings, the report, the corrected copy."""
-
-    table: Target
-    cells: Any
-    report: Any
-    fixed: Any
-
-
 @with_options
 def detect(
     files: Files = None,
@@ -152,6 +136,7 @@ def detect(
     from metaod.detection import detect as detect_rows
 
     _refuse_together(asked, writing, fitting, files)
+    _refuse_cells(asked, rows_only=fitting.rows_only)
     if asked.verify is not None:
         os.environ[artifacts.VERIFY_KEY] = asked.verify
     options = {**picking.given(), **columns.given(), **fitting.given()}
@@ -159,8 +144,8 @@ def detect(
     if asked.apply is not None:
         _refuse_with_apply(options, asked)
         saved = load_pick(asked.apply, asked.n_jobs, options.get("max_seconds"))
-        reading = replace(reading, **{**saved.reading_, **reading.given()})
-        columns = Columns(**{name: getattr(saved, name) for name in Columns.declared()})
+        _refuse_cells(asked, rows_only=saved.rows_only)
+        reading, columns = options_of(saved, reading)
         scoring = {"model": saved}
     if asked.sign is not None:
         artifacts.signature(b"", asked.sign)
@@ -169,9 +154,9 @@ def detect(
     check_files(_COMMAND, files)
     named: list[str | None] = [*files] if files else [None]
     in_chunks = [_is_streamed(file, asked, reading) for file in named]
-    given = asked.output, asked.cells, asked.report, asked.fix
-    targets = (targets_of(_COMMAND, files, *own) for own in zip(given, _WRITING, strict=True))
-    outputs = [Outputs(*own) for own in zip(*targets, strict=True)]
+    targets = [getattr(asked, name) for name in Outputs._fields]
+    others = (asked.accept, asked.marks, asked.apply, asked.save)
+    outputs = outputs_of(_COMMAND, files, targets, others)
     corrections = () if asked.accept is None else read_corrections(asked.accept)
     out = console(stderr=asked.output == "-")
     documents = []
@@ -181,7 +166,7 @@ def detect(
             if in_chunks[place]
             else open_table(_COMMAND, file, reading, columns, example=example)
         )
-        check_target(own.table, source, sort=writing.sort)
+        check_target(own.output, source, sort=writing.sort)
         with ProgressLine("preparing the table") as line:
             found = detect_rows(source, top_n=asked.top_n, progress=line.show, **scoring)
         if asked.save is not None:
@@ -200,12 +185,12 @@ def detect(
             continue
         if place:
             out.print()
-        is_written = own.table is not None, own.cells is not None
+        is_written = own.output is not None, own.cells is not None
         print_detection(out, found, asked.top, verbose=asked.verbose, is_written=is_written)
         for what, path in written.items():
             out.print(f"{what}: {visible(str(path))}", soft_wrap=True)
     if asked.json:
-        print_json(documents if files and len(files) > 1 else documents[0])
+        print_json(*documents)
 
 
 def _is_streamed(file: str | None, asked: Asked, reading: Reading) -> bool:
@@ -225,9 +210,8 @@ def _is_streamed(file: str | None, asked: Asked, reading: Reading) -> bool:
 def _open_stream(file: str, reading: Reading, columns: Columns) -> "TableStream":
     from metaod.tables import Roles, stream_table
 
-    unused = Roles.of(vars(columns)).is_unused
     try:
-        return stream_table(file, unused=unused, **reading.given())
+        return stream_table(file, unused=Roles.of(vars(columns)).is_unused, **reading.given())
     except UserError as error:
         if error.code == "not-in-chunks":
             error.remedy = "read it at once with --no-stream, or convert it"
@@ -246,7 +230,7 @@ def _write(
     from metaod.detection import lost_parts, write_cells, write_corrected, write_report
 
     written: dict[str, Any] = {}
-    target = outputs.table
+    target = outputs.output
     if target is not None:
         names = _write_table(found, target, writing)
     if isinstance(target, Path):
@@ -258,9 +242,9 @@ def _write(
     if outputs.cells is not None:
         write_cells(found, outputs.cells)
         written["wrong cells"] = outputs.cells
-    if outputs.fixed is not None:
-        log = write_corrected(found.stream or found.table, corrections, outputs.fixed)
-        written["corrected"] = f"{outputs.fixed} ({counted(len(corrections), 'cell')})"
+    if outputs.fix is not None:
+        log = write_corrected(found.stream or found.table, corrections, outputs.fix)
+        written["corrected"] = f"{outputs.fix} ({counted(len(corrections), 'cell')})"
         written["log of corrections"] = log
     if outputs.report is not None:
         with ProgressLine() as line:
@@ -293,14 +277,19 @@ def load_pick(path: str, n_jobs: int = -1, max_seconds: float | None = None) -> 
         return load(path, n_jobs=n_jobs, max_seconds=max_seconds, progress=line.show)
 
 
+def options_of(pick: "MetaOD", reading: Reading) -> tuple[Reading, Columns]:
+    """Return the options of a saved pick for later rows, with those of reading that are given."""
+    columns = Columns(**{name: getattr(pick, name) for name in Columns.declared()})
+    return replace(reading, **{**pick.reading_, **reading.given()}), columns
+
+
 def _refuse_together(
     asked: Asked, writing: Writing, fitting: Fitting, files: list[str] | None
 ) -> None:
     """Refuse options that contradict each other."""
-    leave_out = "leave one of them out"
     if asked.top_n is not None and fitting.contamination != "auto":
         what = "--top-n and --contamination both say how many rows to flag"
-        raise UserError(what, where=_COMMAND, remedy=leave_out)
+        raise UserError(what, where=_COMMAND, remedy="leave one of them out")
     if asked.json and asked.output == "-":
         what = "--json and '-o -' both write to stdout"
         raise UserError(what, where=_COMMAND, remedy="name a file for -o")
@@ -311,9 +300,6 @@ def _refuse_together(
         what = f"{given} needs {other}"
         remedy = "write the findings (--cells), accept some, and give --fix FILE --accept CELLS"
         raise UserError(what, where=_COMMAND, remedy=remedy)
-    if fitting.rows_only and asked.cells is not None:
-        what = "--cells lists wrong cells, and --rows-only looks for none"
-        raise UserError(what, where=_COMMAND, remedy=leave_out)
     for name in writing.given():
         if asked.output is None:
             what = f"{command_words(name)[0]} concerns the file that -o writes"
@@ -329,6 +315,12 @@ def _refuse_together(
         if several and getattr(asked, name) is not None:
             what = f"{why}, and there are several tables"
             raise UserError(what, where=_COMMAND, remedy="give one table")
+
+
+def _refuse_cells(asked: Asked, *, rows_only: bool) -> None:
+    if rows_only and asked.cells is not None:
+        what = "--cells lists wrong cells, and with --rows-only none are looked for"
+        raise UserError(what, where=_COMMAND, remedy="leave one of them out")
 
 
 def _refuse_with_apply(options: dict[str, Any], asked: Asked) -> None:

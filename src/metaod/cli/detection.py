@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from metaod.cli.progress import ProgressLine
-from metaod.cli.screen import grid, print_notes, print_warnings, size_of, visible
+from metaod.cli.screen import grid, print_notes, print_warnings, size_of, visible, width_of
 from metaod.errors import counted
 
 if TYPE_CHECKING:
@@ -13,12 +13,14 @@ if TYPE_CHECKING:
 
     from metaod.detection import Compared, Detection
 
+Column = tuple[str, list[str]]  # of a listing: its heading and its cells
+
 MEASURES = ("AP", "ROC AUC", "P at n")
 """Headings of the measures of a comparison."""
 
 _LONGEST_CELL = 20  # characters of a cell on the screen: 19-digit ids fit
 _GUTTER = 3  # between two columns of a grid
-_SCREEN = 80
+_NUMBERS = ("rank", "row", "score", "p-value")
 _LEAST_WHY = 30  # characters for what sets a row apart
 _WHY_LINES = 2
 _ROW_NUMBERS = 10  # characters
@@ -63,9 +65,9 @@ def print_detection(
     if top and (patterns := found.row_patterns()):
         rows = ((_row_numbers(own.rows), visible(own.sentence())) for own in patterns[:top])
         listing = grid("row", "unusual rows that are alike", right=("row",), rows=rows)
-        out.print(listing, width=out.width if out.is_terminal else _SCREEN)
+        out.print(listing, width=width_of(out))
     if top:
-        out.print(_top_rows(found, top, out.width if out.is_terminal else _SCREEN))
+        out.print(_top_rows(found, top, width_of(out)))
     hidden = n_flagged - top
     if top and hidden > 0:
         hint = "" if table else "; -o FILE writes all rows"
@@ -111,7 +113,7 @@ def _print_findings(out: "Console", found: "Detection", most: int, hint: str) ->
     listing = grid("row", "what is probably wrong", "certainty", right=("row",))
     for own in groups[:most]:
         listing.add_row(_row_numbers(own.rows), visible(own.sentence()), own.certainty)
-    out.print(listing, width=out.width if out.is_terminal else _SCREEN)
+    out.print(listing, width=width_of(out))
     if len(groups) > most:
         n_more = sum(len(own.findings) for own in groups[most:])
         out.print(f"... and {counted(n_more, 'more cell')}{hint}")
@@ -142,23 +144,37 @@ def _about_rule(found: "Detection") -> str:
 def _top_rows(found: "Detection", top: int, width: int) -> Any:
     """Return the most outlying rows, with their names and what sets them apart."""
     places = found.top(top)
-    shown = [("rank", [str(rank) for rank in found.ranks_of(places).tolist()])]
-    # rows are counted from 1, without the header
-    shown.append(("row", [str(place + 1) for place in places]))
-    shown.append(("score", [f"{found.scores[place]:.4g}" for place in places]))
-    shown.append(("flag", ["yes" if found.flags[place] else "" for place in places]))
-    room = width - sum(_width(*column) for column in shown) - _GUTTER
-    for name, cells in _naming_columns(found, places):
-        if room - _width(name, cells) < _LEAST_WHY:
+    columns = [
+        ("rank", [str(rank) for rank in found.ranks_of(places).tolist()]),
+        ("row", [str(place + 1) for place in places]),  # counted from 1, without the header
+        ("score", [f"{found.scores[place]:.4g}" for place in places]),
+        ("flag", ["yes" if found.flags[place] else "" for place in places]),
+    ]
+    for naming in _naming_columns(found, places):
+        if _room([*columns, naming], width) < _LEAST_WHY:
             break
-        shown.append((name, cells))
-        room -= _width(name, cells)
-    shown.append(("what sets it apart", [packed(t, room) for t in reasons_of(found, places)]))
-    listing = grid(*(name for name, _ in shown), right=("rank", "row", "score"))
+        columns.append(naming)
+    return grid_of_rows(columns, "what sets it apart", reasons_of(found, places), width)
+
+
+def grid_of_rows(
+    columns: Sequence[Column], heading: str, texts: Sequence[Sequence[str]], width: int
+) -> Any:
+    """Return rows with texts about each, which take the room that other columns leave."""
+    room = _room(columns, width)
+    names, cells = zip(*columns, strict=True)
+    rows = zip(*cells, (_packed(own, room) for own in texts), strict=True)
+    listing = grid(*names, heading, right=_NUMBERS, rows=rows)
     listing.columns[-1].max_width = room
-    for row in zip(*(cells for _, cells in shown), strict=True):
-        listing.add_row(*row)
     return listing
+
+
+def _room(columns: Sequence[Column], width: int) -> int:
+    """Return the characters that columns leave for one more."""
+    from rich.cells import cell_len
+
+    widths = (max(map(cell_len, (name, *cells))) for name, cells in columns)
+    return width - sum(own + _GUTTER for own in widths) - _GUTTER
 
 
 def reasons_of(found: "Detection", places: Any) -> list[list[str]]:
@@ -178,22 +194,18 @@ def reasons_of(found: "Detection", places: Any) -> list[list[str]]:
     return described
 
 
-def _naming_columns(found: "Detection", places: Any) -> list[tuple[str, list[str]]]:
+def _naming_columns(found: "Detection", places: Any) -> list[Column]:
     """Return the cells of the columns that the user says name the rows."""
     names = [column.name for column in found.record.columns if column.role == "id"]
     if not names:
         return []
     frame, texts = found.rows(places).frame, found.texts(places)
-    columns = []
-    for name in names:
-        written = texts.get(name, [""] * len(places))
-        values = frame[name]
-        cells = [shown_cell(value, text) for value, text in zip(values, written, strict=True)]
-        columns.append((_short(name), cells))
-    return columns
+    nothing = [""] * len(places)
+    cells = (map(shown_cell, frame[name], texts.get(name, nothing)) for name in names)
+    return [(_short(name), list(own)) for name, own in zip(names, cells, strict=True)]
 
 
-def packed(texts: Sequence[str], width: int) -> str:
+def _packed(texts: Sequence[str], width: int) -> str:
     """Fill two lines with whole texts; one that is longer than a line is broken at blanks."""
     from rich.cells import cell_len
 
@@ -204,12 +216,6 @@ def packed(texts: Sequence[str], width: int) -> str:
         elif not lines or (len(lines) < _WHY_LINES and cell_len(reason) <= width):
             lines = [*(f"{line};" for line in lines[-1:]), reason]
     return "\n".join(lines)
-
-
-def _width(name: str, cells: Sequence[str]) -> int:
-    from rich.cells import cell_len
-
-    return max(map(cell_len, (name, *cells))) + _GUTTER
 
 
 def shown_cell(value: Any, text: str = "") -> str:

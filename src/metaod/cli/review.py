@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from metaod.cli.options import Example, File, open_table, with_options
 from metaod.cli.progress import ProgressLine
 from metaod.cli.review_session import ask_rows
-from metaod.cli.screen import console, grid, print_notes, size_of, visible
+from metaod.cli.screen import console, grid, print_notes, size_of, visible, width_of
 from metaod.errors import UserError, counted, hide_password
 from metaod.options import Columns, Options, Picking, Reading, option
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from metaod.tables import Table
 
 _COMMAND = "metaod review"
-_SCREEN = 80
 _CHECKPOINTS = (0, 5, 10, 20, 40, 80)  # answers after which a played review is measured
 
 
@@ -79,8 +78,7 @@ def review(
     options = {**picking.given(), **columns.given()}
     out = console()
     size = size_of(table.source, table.n_rows, table.n_columns)
-    if not out.is_terminal:
-        out.width = min(out.width, _SCREEN)
+    out.width = width_of(out)
     if plays:
         _play(out, table, _fitted(table, options).model, asked, picking.random_state)
         return

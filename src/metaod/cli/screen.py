@@ -62,6 +62,11 @@ def console(*, stderr: bool = False) -> "Console":
     return Screen(stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
 
 
+def width_of(out: "Console") -> int:
+    """Return the width of what is read as text: of the terminal, or 80 columns."""
+    return out.width if out.is_terminal else min(out.width, 80)
+
+
 def visible(text: str) -> str:
     """Make control characters visible: those in a user's table could control the terminal."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
@@ -95,8 +100,9 @@ def print_facts(*facts: tuple[str, str]) -> None:
     console().print(table)
 
 
-def print_json(data: Any) -> None:
-    """Print JSON to standard output."""
+def print_json(*documents: Any) -> None:
+    """Print JSON to standard output: a document, or a list of several."""
+    data = documents if len(documents) > 1 else documents[0]
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     plain = not encoding.lower().startswith("utf")  # then others are written as \\u0000
     typer.echo(json.dumps(data, indent=2, ensure_ascii=plain, allow_nan=False, default=in_words))

@@ -72,7 +72,7 @@ def select(
             typer.echo()
         _print(selection, table, top, verbose=verbose)
     if json:
-        print_json(found if files and len(files) > 1 else found[0])
+        print_json(*found)
 
 
 def _print(selection: "Selection", table: "Table", top: int, *, verbose: bool) -> None:

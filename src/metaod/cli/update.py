@@ -1,16 +1,16 @@
 """``metaod update``: fit a saved pick again to the rows that it knows and to new ones."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from metaod.cli.detect import load_pick
+from metaod.cli.detect import load_pick, options_of
 from metaod.cli.options import open_table, with_options
 from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import Json, console, grid, print_json, visible
 from metaod.errors import counted
-from metaod.options import Columns, Options, Reading, option
+from metaod.options import Options, Reading, option
 
 if TYPE_CHECKING:
     from metaod.detection import PickVersion
@@ -56,9 +56,7 @@ def update(
     if asked.sign is not None:
         artifacts.signature(b"", asked.sign)
     model = load_pick(pick)
-    reading = replace(reading, **{**model.reading_, **reading.given()})
-    columns = Columns(**{name: getattr(model, name) for name in Columns.declared()})
-    table = open_table(_COMMAND, file, reading, columns, example=False)
+    table = open_table(_COMMAND, file, *options_of(model, reading), example=False)
     with ProgressLine("fitting again") as line:
         updated = update_pick(model, table, when=asked.when, progress=line.show)
     updated.save(target, sign=asked.sign)
