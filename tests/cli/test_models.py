@@ -90,8 +90,8 @@ def artifact(tmp_path):
 
 def test_info_shows_the_training_and_the_figures(run, artifact):
     lines = [" ".join(line.split()) for line in run("info", "--learner", artifact).splitlines()]
-    assert "on 2 labelled datasets of 2 origins" in lines
-    assert "models 2" in lines
+    assert "trained on 2 labelled datasets of 2 origins" in lines
+    assert "picks from 2 models" in lines
     assert "measure ap" in lines
     assert "measured coverage of the interval 0.4213" in lines
     assert any(line.startswith("pyod ") and len(line.split()) == 3 for line in lines)
@@ -100,3 +100,4 @@ def test_info_shows_the_training_and_the_figures(run, artifact):
     assert data["learner"]["figures"]["interval_coverage"] == 0.42125
     assert data["versions"]["metaod"]
     assert "'nobody'" in run("info", "--learner", "nobody", code=2)
+    assert "'--learner'" in run("info", "pick.mod", "--learner", artifact, code=2)

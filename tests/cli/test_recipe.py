@@ -82,7 +82,7 @@ def test_the_recipe_of_the_guide_works(tmp_path, few_shipped, monkeypatch, capsy
         screen = capsys.readouterr()
         assert stop.value.code == 0, screen.err
         screens[words[0]] = screen.out
-    assert f"{N_SHIPPED + 2} datasets of" in screens["train"]
+    assert f"{N_SHIPPED + 2} labelled datasets of" in screens["train"]
     assert "40 models and 456 averages of them" in screens["train"]
     assert "mean of 2 tables" in screens["compare"]
     assert Artifact.load("mine.metaod").learner.name == RECIPES["default"].learner

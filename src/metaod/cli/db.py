@@ -27,6 +27,11 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
+_LISTED = {  # what JSON has of each
+    "datasets": ("name", "n_rows", "n_columns", "n_outliers", "origin", "fingerprint"),
+    "models": ("id", "is_reference"),
+}
+
 Preferred = Annotated[
     str, option("WHO", "Which value is kept in a conflict: target (this store) or source.")
 ]
@@ -42,9 +47,9 @@ def init(
 ) -> None:
     """Create a store: empty, or with the shipped performance matrix."""
     from metaod.history import shipped_folder
-    from metaod.store import Store, import_parquet
+    from metaod.store import import_parquet
 
-    with Store(store, create=True) as opened:
+    with _opened(store, create=True) as opened:
         if opened.datasets():
             raise UserError("exists already", where=str(opened), remedy="name another store")
         if not shipped:
@@ -59,28 +64,25 @@ def init(
 @app.command()
 def info(*, store: StoreOption, json: Json = False) -> None:
     """Count what a store holds: datasets, models, cells by state."""
-    from metaod.store import Store
-
-    with ProgressLine("counting"), Store(store, read_only=True) as opened:
+    with ProgressLine("counting"), _opened(store, read_only=True) as opened:
         facts = opened.summary()
         facts["inconsistencies"] = opened.inconsistencies()
     if json:
         print_json(facts)
-    else:
-        _print_facts(facts)
-        if facts["inconsistencies"]:
-            console().print(
-                f"warning: the store {_inconsistent(facts['inconsistencies'])}", soft_wrap=True
-            )
+        return
+    _print_facts(facts)
+    if facts["inconsistencies"]:
+        warning = f"warning: the store {_inconsistent(facts['inconsistencies'])}"
+        console().print(warning, soft_wrap=True)
 
 
 @app.command()
 def add(*, store: StoreOption, data: Folders, label: LabelOption = "y") -> None:
     """Add datasets to a store without evaluating models on them."""
-    from metaod.store import Store, record_of
+    from metaod.store import record_of
 
     entries = list_folders(data, label)
-    with ProgressLine("reading datasets") as line, Store(store) as opened, opened.writer_lock():
+    with ProgressLine("reading datasets") as line, _opened(store) as opened, opened.writer_lock():
         records = []
         for entry in entries:
             records.append(record_of(entry))
@@ -98,29 +100,24 @@ def list_(
     json: Json = False,
 ) -> None:
     """List a store's datasets, or its models."""
-    from metaod.store import Store
-
-    if what not in ("datasets", "models"):
-        raise BadParameter("metaod db list", "WHAT", ("datasets", "models"), what)
-    with Store(store, read_only=True) as opened:
-        datasets, models = opened.datasets(), opened.models()
-    numbers = ("rows", "columns", "outliers")
-    if json and what == "models":
-        print_json([{"id": item.id, "is_reference": item.is_reference} for item in models])
-    elif json:
-        fields = ("name", "n_rows", "n_columns", "n_outliers", "origin", "fingerprint")
-        print_json([{name: getattr(record, name) for name in fields} for record in datasets])
+    if what not in _LISTED:
+        raise BadParameter("metaod db list", "WHAT", tuple(_LISTED), what)
+    with _opened(store, read_only=True) as opened:
+        records: list[Any] = opened.models() if what == "models" else opened.datasets()
+    if json:
+        print_json([{name: getattr(own, name) for name in _LISTED[what]} for own in records])
     elif what == "models":
-        rows = [(item.id, "reference" if item.is_reference else "") for item in models]
+        rows = [(item.id, "reference" if item.is_reference else "") for item in records]
         console().print(grid("model", "note", rows=rows))
-        console().print(counted(len(models), "model"))
     else:
+        numbers = ("rows", "columns", "outliers")
         table = grid("name", *numbers, "origin", right=numbers)
-        for record in datasets:
+        for record in records:
             counts = (str(record.n_rows), str(record.n_columns), f"{record.outlier_share:.2%}")
             table.add_row(visible(record.name), *counts, visible(record.origin))
         console().print(table)
-        console().print(counted(len(datasets), "dataset"))
+    if not json:
+        console().print(counted(len(records), what[:-1]))
 
 
 @app.command()
@@ -133,9 +130,8 @@ def show(
 ) -> None:
     """Show the performance of the models on one dataset, the best first."""
     from metaod.models import CellState
-    from metaod.store import Store
 
-    with Store(store, read_only=True) as opened:
+    with _opened(store, read_only=True) as opened:
         record = _find_dataset(opened.datasets(), name, str(opened))
         cells = opened.cells(record.fingerprint)
     done = [cell for cell in cells if cell.state == CellState.OK]
@@ -146,10 +142,9 @@ def show(
         print_json([_cell_data(cell) for cell in (*done, *rest)])
         return
     out = console()
-    out.print(
-        f"{size_of(record.name, record.n_rows, record.n_columns)}, "
-        f"{counted(record.n_outliers, 'outlier')}, origin {record.origin}"
-    )
+    size = size_of(record.name, record.n_rows, record.n_columns)
+    outliers = counted(record.n_outliers, "outlier")
+    out.print(f"{size}, {outliers}, origin {visible(record.origin)}")
     numbers = ("AP", "ROC AUC", "P@n", "seconds")
     table = grid("model", *numbers, right=numbers)
     for cell in done[:top]:
@@ -159,7 +154,7 @@ def show(
     out.print(table)
     out.print(f"{counted(len(done), 'cell')} ok, {len(rest)} not")
     for cell in rest[:top]:
-        out.print(f"  {cell.model}: {cell.state.value}: {cell.reason}")
+        out.print(f"  {cell.model}: {cell.state.value}: {visible(cell.reason)}")
 
 
 @app.command("export")
@@ -176,9 +171,9 @@ def export_(
     ] = None,
 ) -> None:
     """Write a store's content as Parquet files."""
-    from metaod.store import Store, export_parquet
+    from metaod.store import export_parquet
 
-    with ProgressLine("exporting"), Store(store, read_only=True) as opened:
+    with ProgressLine("exporting"), _opened(store, read_only=True) as opened:
         _refuse_inconsistent(opened)
         written = export_parquet(
             opened, folder, decimals=decimals, evaluations=evaluations, sign=sign
@@ -195,9 +190,9 @@ def import_(
     prefer: Preferred = "target",
 ) -> None:
     """Merge exported Parquet files into a store, which is created if it does not exist."""
-    from metaod.store import Store, import_parquet
+    from metaod.store import import_parquet
 
-    with Store(store, create=True) as opened, ProgressLine("importing") as line:
+    with _opened(store, create=True) as opened, ProgressLine("importing") as line:
         report = import_parquet(opened, folder, prefer=prefer, progress=line.count)
     _print_merge(report)
 
@@ -210,13 +205,12 @@ def merge(
     prefer: Preferred = "target",
 ) -> None:
     """Add what another store has and this one lacks, and report conflicts."""
-    from metaod.store import Store
     from metaod.store import merge as merge_stores
 
     with (
         ProgressLine("merging") as line,
-        Store(source, read_only=True) as other,
-        Store(store) as opened,
+        _opened(source, read_only=True) as other,
+        _opened(store) as opened,
     ):
         report = merge_stores(opened, other, prefer=prefer, progress=line.count)
     _print_merge(report)
@@ -234,17 +228,15 @@ def verify(
     limits: CellLimits,
 ) -> None:
     """Recompute a random sample of cells and compare; exit with code 2 if any differs."""
-    from metaod.store import Store
     from metaod.store import verify as recompute
 
-    entries, budget = list_folders(data, label), limits.budget()
-    with ProgressLine("checking the store") as line, Store(store, read_only=True) as opened:
+    entries = list_folders(data, label)
+    options: dict[str, Any] = {"sample": sample, "seed": seed, "budget": limits.budget()}
+    with ProgressLine("checking the store") as line, _opened(store, read_only=True) as opened:
         _refuse_inconsistent(opened)
-        found = recompute(
-            opened, entries, sample=sample, seed=seed, budget=budget, progress=line.count
-        )
+        found = recompute(opened, entries, **options, progress=line.count)
     for difference in found.differences:
-        console().print(str(difference), soft_wrap=True)
+        console().print(visible(str(difference)), soft_wrap=True)
     datasets = counted(found.n_datasets, "dataset")
     checked = f"{counted(found.n_cells, 'cell')} of {datasets} recomputed"
     if found.differences:
@@ -252,6 +244,12 @@ def verify(
         remedy = "build them again, or ask who made the store"
         raise UserError(what, where=str(opened), remedy=remedy)
     console().print(f"{checked}, all agree")
+
+
+def _opened(store: str, **how: bool) -> "Store":
+    from metaod.store import Store
+
+    return Store(store, **how)
 
 
 def _refuse_inconsistent(opened: "Store") -> None:
@@ -317,6 +315,6 @@ def _print_merge(report: Any) -> None:
     added = ", ".join(f"{count} {name}" for name, count in report.added.items() if count)
     console().print(f"added: {added or 'nothing'}")
     for conflict in report.conflicts[:20]:
-        console().print(f"conflict: {conflict}", soft_wrap=True)
+        console().print(visible(f"conflict: {conflict}"), soft_wrap=True)
     if report.n_conflicts:
         console().print(counted(report.n_conflicts, "conflict"))

@@ -9,7 +9,7 @@ from metaod.cli.detect import load_pick
 from metaod.cli.detection import print_pick
 from metaod.cli.options import Learner, with_options
 from metaod.cli.progress import ProgressLine
-from metaod.cli.screen import Json, console, grid, print_json, visible
+from metaod.cli.screen import Json, console, grid, print_facts, print_json, visible
 from metaod.cli.update import history_document, print_history
 from metaod.errors import BadParameter, counted
 from metaod.options import Names, Options, Picking, option
@@ -69,7 +69,7 @@ class Listed(Options):
         from metaod.models import SPACES, ModelSpec, model_space, registered_families
 
         if self.space is None:
-            with ProgressLine("preparing the table"):
+            with ProgressLine("reading the learner"):
                 artifact = find_artifact(self.learner)
             # families in their usual order, averages last
             ordered = {name: place for place, name in enumerate(registered_families())}
@@ -147,10 +147,13 @@ def _print_families(chosen: "list[ModelSpec]") -> None:
         described = _members_in(alike) if alike[0].is_average else _values_in(alike)
         table.add_row(name, str(len(alike)), is_random, described or "-")
     console().print(table)
-    n_averages = sum(spec.is_average for spec in chosen)
-    averages = f" and {counted(n_averages, 'average')} of them" if n_averages else ""
-    count = counted(len(chosen) - n_averages, "model") + averages
+    count = _counted(sum(spec.is_average for spec in chosen), len(chosen))
     console().print(f"{count}; --family NAME lists one family, --all lists every model")
+
+
+def _counted(n_averages: int, n_models: int) -> str:
+    averages = f" and {counted(n_averages, 'average')} of them" if n_averages else ""
+    return counted(n_models - n_averages, "model") + averages
 
 
 def _members_in(averages: "list[ModelSpec]") -> str:
@@ -185,28 +188,20 @@ def info(pick: SavedPick = None, *, learner: Learner = "default", json: Json = F
     from metaod.history import find_artifact
 
     if pick is not None:
+        if learner != "default":
+            raise BadParameter("metaod info", "--learner", "left out with a saved pick", learner)
         _print_pick(pick, json=json)
         return
-    with ProgressLine("preparing the table"):
+    with ProgressLine("reading the learner"):
         artifact = find_artifact(learner)
     data, versions = _learner_as_data(artifact), library_versions()
     if json:
         print_json({"versions": versions, "learner": data})
         return
     out = console()
-    out.print(f"{data['title']} ({data['name']})", style="bold")
     out.print(visible(artifact.learner.summary))
-    schemas = ", ".join(f"{name} (version {number})" for name, number in data["schemas"].items())
-    datasets = counted(data["datasets"], "labelled dataset")
     given = (f"{name}={visible(str(value))}" for name, value in data["parameters"].items())
-    trained = {
-        "on": f"{datasets} of {counted(data['origins'], 'origin')}",
-        "models": str(data["models"]),
-        "meta-features": f"{data['features']}: {schemas or 'no schema'}",
-        "measure": str(data["measure"] or "-"),
-        "parameters": "\n".join(given) or "-",
-    }
-    out.print(grid("trained", "", rows=trained.items()))
+    print_facts(*training_facts(artifact).items(), ("parameters", "\n".join(given) or "-"))
     found = data["figures"]
     figures = [(t, f"{found[name]:.4g}") for name, t in _FIGURE_TITLES.items() if name in found]
     if figures:
@@ -223,6 +218,23 @@ def _print_pick(path: str, *, json: bool) -> None:
         return
     print_pick(console(), tuple(model.fitted_.weights), "saved pick", verbose=True)
     print_history(model.history_)
+
+
+def training_facts(artifact: "Artifact") -> dict[str, str]:
+    """Say what a learner has learned from, and what it picks from."""
+    from metaod.models import member_ids
+
+    learner = artifact.learner
+    schemas = ", ".join(f"{name} (version {number})" for name, number in artifact.schemas.items())
+    datasets = counted(len(artifact.datasets), "labelled dataset")
+    models = [len(member_ids(name)) for name in learner.models_]
+    return {
+        "learner": f"{learner.name} ({learner.title})",
+        "trained on": f"{datasets} of {counted(artifact.n_origins, 'origin')}",
+        "picks from": _counted(sum(n > 1 for n in models), len(models)),
+        "measure": artifact.measure or "-",
+        "meta-features": f"{len(learner.features_)}: {schemas or 'no schema'}",
+    }
 
 
 def _learner_as_data(artifact: "Artifact") -> dict[str, Any]:

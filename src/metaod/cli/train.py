@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from metaod.cli.build import StoreOption, Texts, option
+from metaod.cli.models import training_facts
 from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import Json, console, grid, print_facts, print_json, visible
 from metaod.errors import BadParameter, counted
@@ -124,32 +125,14 @@ def train(
 
 
 def _print_artifact(artifact: "Artifact", path: Path, calibrate: int, n_unused: int) -> None:
-    from metaod.models import member_ids
-
-    learner = artifact.learner
-    schemas = " + ".join(f"{name} {number}" for name, number in artifact.schemas.items())
-    origins = counted(artifact.n_origins, "origin")
-    datasets = f"{counted(len(artifact.datasets), 'dataset')} of {origins}"
+    facts = training_facts(artifact)
     if n_unused:
-        datasets += f"; the store has {n_unused} more without these models or meta-features"
-    n_averages = sum(len(member_ids(name)) > 1 for name in learner.models_)
-    models = counted(len(learner.models_) - n_averages, "model")
-    if n_averages:
-        models += f" and {counted(n_averages, 'average')} of them"
-    features = counted(len(learner.features_), "meta-feature")
+        facts["trained on"] += f"; the store has {n_unused} more without these models or features"
+    origins = counted(artifact.n_origins, "origin")
+    few = f": {origins} for {calibrate} fits are too few" if calibrate else ""
+    is_calibrated = artifact.calibration is not None
     print_facts(
-        ("learner", f"{learner.name} ({learner.title})"),
-        ("trained on", datasets),
-        ("picks from", f"{models}, by {artifact.measure}"),
-        ("looks at", f"{features}, schema {schemas}"),
-        ("calibration", _calibration(artifact, calibrate)),
+        *facts.items(),
+        ("calibration", f"by {calibrate} fits" if is_calibrated else f"not calibrated{few}"),
         ("file", f"{visible(str(path))}, {path.stat().st_size / 1e6:.2f} MB"),
     )
-
-
-def _calibration(artifact: "Artifact", asked: int) -> str:
-    if artifact.calibration is not None:
-        return f"by {asked} fits"
-    n_origins = artifact.n_origins
-    few = f": {counted(n_origins, 'origin')} for {asked} fits are too few" if asked else ""
-    return f"not calibrated{few}"
