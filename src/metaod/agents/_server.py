@@ -51,11 +51,7 @@ def _rows(given: Any) -> list[int]:
 
 
 _ROWS: dict[str, Any] = {
-    "legal": f"a list of rows, counted from 1, of at most {_MOST_ROWS}",
-    "convert": _rows,
-}
-_NUMBERS: dict[str, Any] = {
-    "legal": f"a list of numbers of patterns, from 1, of at most {_MOST_ROWS}",
+    "legal": f"a list of at most {_MOST_ROWS} numbers, counted from 1",
     "convert": _rows,
 }
 _SHOW: dict[str, Any] = {"minimum": 0, "maximum": _MOST_ROWS}
@@ -85,20 +81,8 @@ class _Session(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class _List(_Session):
-    offset: int = option(0, "Rows of the ranking to pass over.", minimum=0)
-    show: int = option(10, "Rows to return.", **_SHOW)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Findings(_Session):
-    offset: int = option(0, "Groups to pass over.", minimum=0)
-    show: int = option(10, "Groups to return.", **_SHOW)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Patterns(_Session):
-    offset: int = option(0, "Patterns to pass over.", minimum=0)
-    show: int = option(10, "Patterns to return.", **_SHOW)
+    offset: int = option(0, "Rows, groups or patterns to pass over.", minimum=0)
+    show: int = option(10, "Rows, groups or patterns to return.", **_SHOW)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,9 +104,9 @@ class _Tell(_Session):
     no: Iterable[int] = option((), "Rows that are not.", **_ROWS)
     unsure: Iterable[int] = option((), "Rows that may be.", **_ROWS)
     yes_patterns: Iterable[int] = option(
-        (), "Numbers of patterns, of list_patterns, whose rows are all outliers.", **_NUMBERS
+        (), "Numbers of patterns, of list_patterns, whose rows are all outliers.", **_ROWS
     )
-    no_patterns: Iterable[int] = option((), "Numbers of patterns with none.", **_NUMBERS)
+    no_patterns: Iterable[int] = option((), "Numbers of patterns with none.", **_ROWS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,11 +160,11 @@ _TOOLS = (
           "each apart, and a session for list_findings, list_rows, explain_rows and the review "
           "tools. "
           f"{_DATA}."),
-    _Tool("list_findings", _Findings,
+    _Tool("list_findings", _List,
           "List cells that are probably wrong, the most certain first: like ones in groups, each "
           "with its row, its value, what would be usual, and a score, the probability that it is "
           f"wrong. Nothing is changed. {_DATA}."),
-    _Tool("list_patterns", _Patterns,
+    _Tool("list_patterns", _List,
           "List what several rows have in common that are wrong or unusual, with a number and the "
           "rows of each. One answer in review_tell can cover a pattern: show its rows to the "
           f"person before. {_DATA}."),
@@ -253,9 +237,7 @@ class _Calls:
             return _failed("defect", text)
         finally:
             stopped.set()
-        text = json.dumps(result, ensure_ascii=False, allow_nan=False)
-        content: list[Any] = [types.TextContent(type="text", text=text)]
-        return types.CallToolResult(content=content, structured_content=result)
+        return _answered(json.dumps(result, ensure_ascii=False, allow_nan=False), result)
 
     def _run(self, name: str, asked: dict[str, Any], report: Any, stopped: Event) -> dict[str, Any]:
         with self._turn:
@@ -350,5 +332,11 @@ def serve(access: Access, *, max_seconds: float) -> None:
 def _failed(code: str, text: str) -> types.CallToolResult:
     """Return an error: one line for people and models, and a code for programs."""
     line = clipped(" ".join(text.split()), _LONGEST_ERROR)
-    content: list[Any] = [types.TextContent(type="text", text=line)]
-    return types.CallToolResult(content=content, structured_content={"code": code}, is_error=True)
+    return _answered(line, {"code": code}, is_error=True)
+
+
+def _answered(
+    text: str, document: dict[str, Any], *, is_error: bool = False
+) -> types.CallToolResult:
+    content: list[Any] = [types.TextContent(type="text", text=text)]
+    return types.CallToolResult(content=content, structured_content=document, is_error=is_error)

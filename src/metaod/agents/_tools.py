@@ -130,10 +130,6 @@ class Tools:
     ) -> Document:
         """Score a table and keep it in a session."""
         self._make_room()
-        if top_n is not None and options["contamination"] != "auto":
-            what = "top_n and contamination both say how many rows to flag"
-            remedy = "leave one of them out"
-            raise UserError(what, where="detect_outliers", remedy=remedy, code="two-numbers")
         table = self._read(progress, path, options)
         columns = _part(options, Columns)
         found = detect(

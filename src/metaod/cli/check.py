@@ -10,7 +10,7 @@ import typer
 
 from metaod.cli.detect import load_pick
 from metaod.cli.detection import grid_of_rows, reasons_of
-from metaod.cli.options import Files, check_files, with_options
+from metaod.cli.options import Files, named_files, with_options
 from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import console, print_json, print_notes, size_of, visible, width_of
 from metaod.cli.targets import refuse_taken
@@ -64,7 +64,7 @@ def check(files: Files = None, *, asked: Asked, checking: Checking, reading: Rea
 
     if not files:
         raise UserError("no FILE was given", where=_COMMAND, remedy="name one")
-    check_files(_COMMAND, files)
+    named_files(_COMMAND, files)
     if asked.against is None:
         remedy = "save one with 'metaod detect FIRST --save pick.mod', and add --against pick.mod"
         raise UserError("no pick was given", where=_COMMAND, remedy=remedy)

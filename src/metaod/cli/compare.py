@@ -62,14 +62,14 @@ def compare(
 
 
 def _as_data(table: "Table", rows: "Sequence[Compared]", trials: int) -> dict[str, Any]:
-    outliers = 0 if table.label is None else int(table.label.sum())
+    outliers = int(table.checked_label().sum())
     size = {"rows": table.n_rows, "columns": table.n_columns, "outliers": outliers}
     methods = [row.to_dict() for row in rows]
     return {"source": table.source, **size, "trials": trials, "methods": methods}
 
 
 def _print(out: "Console", table: "Table", rows: "Sequence[Compared]") -> None:
-    outliers = 0 if table.label is None else int(table.label.sum())
+    outliers = int(table.checked_label().sum())
     share = f"{counted(outliers, 'outlier')} ({outliers / table.n_rows:.1%})"
     size = size_of(table.source, table.n_rows, table.n_columns)
     out.print(f"{size}, {share}", style="bold")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metaod.cli.detection import print_detection
-from metaod.cli.options import Example, Files, check_files, open_table, with_options
+from metaod.cli.options import Example, Files, named_files, open_table, with_options
 from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import console, message, print_json, visible
 from metaod.cli.targets import Outputs, outputs_of
@@ -135,7 +135,7 @@ def detect(
     from metaod.detection import check_target, read_corrections
     from metaod.detection import detect as detect_rows
 
-    _refuse_together(asked, writing, fitting, files)
+    _refuse_together(asked, writing, files)
     _refuse_cells(asked, rows_only=fitting.rows_only)
     if asked.verify is not None:
         os.environ[artifacts.VERIFY_KEY] = asked.verify
@@ -151,12 +151,11 @@ def detect(
         artifacts.signature(b"", asked.sign)
     if asked.save is not None:
         artifacts.check_target(asked.save)  # before anything that takes long
-    check_files(_COMMAND, files)
-    named: list[str | None] = [*files] if files else [None]
+    named = named_files(_COMMAND, files)
     in_chunks = [_is_streamed(file, asked, reading) for file in named]
     targets = [getattr(asked, name) for name in Outputs._fields]
     others = (asked.accept, asked.marks, asked.apply, asked.save)
-    outputs = outputs_of(_COMMAND, files, targets, others)
+    outputs = outputs_of(_COMMAND, named, targets, others)
     corrections = () if asked.accept is None else read_corrections(asked.accept)
     out = console(stderr=asked.output == "-")
     documents = []
@@ -283,13 +282,8 @@ def options_of(pick: "MetaOD", reading: Reading) -> tuple[Reading, Columns]:
     return replace(reading, **{**pick.reading_, **reading.given()}), columns
 
 
-def _refuse_together(
-    asked: Asked, writing: Writing, fitting: Fitting, files: list[str] | None
-) -> None:
+def _refuse_together(asked: Asked, writing: Writing, files: list[str] | None) -> None:
     """Refuse options that contradict each other."""
-    if asked.top_n is not None and fitting.contamination != "auto":
-        what = "--top-n and --contamination both say how many rows to flag"
-        raise UserError(what, where=_COMMAND, remedy="leave one of them out")
     if asked.json and asked.output == "-":
         what = "--json and '-o -' both write to stdout"
         raise UserError(what, where=_COMMAND, remedy="name a file for -o")

@@ -118,23 +118,23 @@ def open_tables(
     example: bool,
 ) -> Iterator["Table"]:
     """Read several tables one after another; all files must exist before the first is read."""
-    check_files(command, files)
-    named: Sequence[str | None] = files or [None]
+    named = named_files(command, files)
     return (open_table(command, file, reading, columns, example=example) for file in named)
 
 
-def check_files(command: str, files: Sequence[str] | None) -> None:
-    """Refuse several tables of which one is standard input or does not exist."""
+def named_files(command: str, files: Sequence[str] | None) -> list[str | None]:
+    """Return the files, or None alone; refuse several of which one is stdin or does not exist."""
     from metaod.tables import pattern_files
 
-    named = files or []
-    if len(named) > 1 and "-" in named:
+    if files is None or len(files) < 2:
+        return [*files] if files else [None]
+    if "-" in files:
         what = "stdin (-) cannot be read together with other files"
         raise UserError(what, where=command, remedy="give it alone")
-    for file in named if len(named) > 1 else ():
-        exists = Path(str(file)).expanduser().exists() or pattern_files(str(file))
-        if not exists and "://" not in str(file):
-            raise BadFile(str(file), "there is no such file", remedy="check the path")
+    for file in files:
+        if not (Path(file).expanduser().exists() or pattern_files(file) or "://" in file):
+            raise BadFile(file, "there is no such file", remedy="check the path")
+    return [*files]
 
 
 def _reading_seconds(file: str) -> float | None:

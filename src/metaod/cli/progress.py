@@ -52,8 +52,6 @@ class ProgressLine:
         self._since = self._updated = _working_time()
 
     def __enter__(self) -> Self:
-        self._began = time.monotonic()
-        self._since = self._updated = _working_time()
         if sys.stderr.isatty():
             quiet = _STARTED + _QUIET_SECONDS - self._began
             self._timer = Timer(max(quiet, _LEAST_QUIET), self._begin)

@@ -37,10 +37,7 @@ _ASK_MANY = "{} answers (y n ?), outliers' row numbers, or none; b, q: "
 
 def ask_rows(out: "Console", session: "ReviewSession", batch: int) -> None:
     """Ask about rows, `batch` at once, until the user quits or every row is answered."""
-    from metaod.review import RowView
-
-    first = session.first
-    screen = RowScreen(out, RowView(first.table, first.record), first.record, first.explain)
+    screen = RowScreen(out, session.first)
     reader = _Reader(out, is_keys=batch == 1)
     with ProgressLine("beginning the review"):
         rows = session.ask(batch)
@@ -177,19 +174,17 @@ def read_answers(line: str, rows: Sequence[int]) -> Answers:
     {6: False, 2: True, 9: True}
     """
     words = line.lower().replace(",", " ").split()
-    if len(words) == len(rows) and all(word in _WORDS for word in words):
-        return dict(zip(rows, (_WORDS[word] for word in words), strict=True))
+    letters = words if all(word in _WORDS for word in words) else list("".join(words))
+    if len(letters) == len(rows) and all(letter in _WORDS for letter in letters):
+        return dict(zip(rows, map(_WORDS.get, letters), strict=True))
     if len(rows) == 1:
         remedy = "answer y, n, ? (unsure), b (back) or q (quit)"
         raise UserError(f"{_shown(line)} is not an answer", remedy=remedy)
     if words == [_NONE]:
         return dict.fromkeys(rows, False)
-    letters = "".join(words)
-    if words and set(letters) <= set("yn?"):
-        if len(letters) != len(rows):
-            what = f"{len(letters)} answers for {len(rows)} rows"
-            raise UserError(what, remedy="give one letter for each row")
-        return dict(zip(rows, (_WORDS[letter] for letter in letters), strict=True))
+    if words and set(letters) <= _WORDS.keys():
+        what = f"{len(letters)} answers for {len(rows)} rows"
+        raise UserError(what, remedy="give one letter for each row")
     numbers = {str(row + 1): row for row in rows}
     for word in words:
         if word not in numbers:

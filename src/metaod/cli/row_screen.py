@@ -1,8 +1,8 @@
 """Rows of a review on the screen: what sets each apart, and how far the review has come."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from metaod.cli.detection import shown_cell
 from metaod.cli.screen import visible
@@ -10,9 +10,8 @@ from metaod.cli.screen import visible
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from metaod.detection import RowReasons
-    from metaod.review import RowCell, RowView
-    from metaod.tables import PreparationRecord
+    from metaod.detection import Detection, RowReasons
+    from metaod.review import RowCell
 
 _MOST_APART, _LEAST_SHOWN = 8, 3
 _LONGEST_NAME = 24  # characters
@@ -26,25 +25,21 @@ class RowScreen:
     ----------
     out : Console
         Where to print.
-    view : RowView
-        Compares cells with their columns.
-    record : PreparationRecord
-        Tells which columns name the rows; these are shown first.
-    explain : callable
-        Returns the reasons of several rows; they are shown in its order.
+    found : Detection
+        The result that tells what sets rows apart; columns that name the rows are shown first.
     """
 
-    def __init__(
-        self,
-        out: "Console",
-        view: "RowView",
-        record: "PreparationRecord",
-        explain: "Callable[[Sequence[int]], list[RowReasons]]",
-    ) -> None:
+    def __init__(self, out: "Console", found: "Detection") -> None:
+        from metaod.review import RowView
+
         self._out = out
-        self._view = view
-        self._explain = explain
-        self._order = {column.name: _rank(column) for column in record.columns}
+        self._view = RowView(found.table, found.record)
+        self._explain = found.explain
+        self._naming = found.record.naming
+        self._order = {
+            column.name: (column.role != "id", column.kind != "identifier", not column.is_used)
+            for column in found.record.columns
+        }
 
     def show_row(self, row: int, count: str, n_lines: int) -> None:
         """Show a row, counted from 0, and the count of the answers; `n_lines` are free."""
@@ -71,7 +66,7 @@ class RowScreen:
         for row, explained in zip(rows, self._explain(rows), strict=True):
             apart, _, others = self._parts(row, explained)
             named = {reason.column for reason in explained.main_reasons(_MOST_APART)}
-            names = [cell for cell in others if self._order.get(cell.name, 9) < 2][:1]
+            names = [cell for cell in others if cell.name in self._naming][:1]
             line = " ".join([f"{row + 1:>{width}} ", *(f"{_value(cell)}:" for cell in names)])
             unusual = (cell for cell in apart if cell.is_unusual or cell.name in named)
             cells = [f"{_name(cell)} {_value(cell)} ({visible(cell.usual)})" for cell in unusual]
@@ -83,42 +78,33 @@ class RowScreen:
                 line = longer
             self._line(line)
 
-    def _parts(self, row: int, explained: "RowReasons") -> tuple[list[Any], str, list[Any]]:
+    def _parts(
+        self, row: int, explained: "RowReasons"
+    ) -> "tuple[list[RowCell], str, list[RowCell]]":
         """Return the cells that set a row apart, what to call them, and the others.
 
         Reasons come first: what the score would lose. Cells that are rare follow.
         """
         cells = self._view.cells(row)
         known = {cell.name: cell for cell in cells}
-        apart = [
-            replace(known[reason.column], usual=reason.usual_text)
+        apart = {
+            reason.column: replace(known[reason.column], usual=reason.usual_text)
             for reason in explained.main_reasons(_MOST_APART)
-        ]
-        named = {cell.name for cell in apart}
-        apart += [cell for cell in cells if cell.sets_apart and cell.name not in named]
-        apart = apart[:_MOST_APART]
+        }
+        for cell in cells:
+            if cell.sets_apart and len(apart) < _MOST_APART:
+                apart.setdefault(cell.name, cell)
         heading = "what sets it apart:" if apart else "no single value sets it apart; least usual:"
-        named = {cell.name for cell in apart}
-        unusual = [cell for cell in cells if cell.is_unusual and cell.name not in named]
-        apart += unusual[: max(0, _LEAST_SHOWN - len(apart))]
-        apart = apart or [cell for cell in cells[:_LEAST_SHOWN] if cell.usual]
-        shown = {cell.name for cell in apart}
-        others = [cell for cell in cells if cell.name not in shown]
-        places = {cell.name: place for place, cell in enumerate(cells)}
-        others.sort(key=lambda cell: (self._order.get(cell.name, 9), places[cell.name]))
-        return apart, heading, others
+        for cell in cells:
+            if cell.is_unusual and len(apart) < _LEAST_SHOWN:
+                apart.setdefault(cell.name, cell)
+        apart = apart or {cell.name: cell for cell in cells[:_LEAST_SHOWN] if cell.usual}
+        others = [cell for cell in cells if cell.name not in apart]
+        others.sort(key=lambda cell: self._order[cell.name])
+        return list(apart.values()), heading, others
 
     def _line(self, text: str) -> None:
         self._out.print(_fit(text, self._out.width).rstrip(), no_wrap=True)
-
-
-def _rank(column: Any) -> int:
-    """Order columns: named as id, identifiers, used, others."""
-    if column.role == "id":
-        return 0
-    if column.kind == "identifier":
-        return 1
-    return 2 if column.is_used else 3
 
 
 def _name(cell: "RowCell") -> str:
@@ -142,11 +128,11 @@ def _width(texts: Iterable[str]) -> int:
 
 def _fit(text: str, width: int) -> str:
     """Fill or cut a text to a width; wide characters count twice."""
-    from rich.cells import cell_len, set_cell_size
+    from rich.text import Text
 
-    if cell_len(text) <= width:
-        return set_cell_size(text, width)
-    return set_cell_size(set_cell_size(text, width - 1).rstrip() + "…", width)
+    shown = Text(text)
+    shown.truncate(width, overflow="ellipsis", pad=True)
+    return shown.plain
 
 
 def _flow(pairs: Sequence[str], width: int, n_lines: int) -> list[str]:

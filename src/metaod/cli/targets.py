@@ -22,22 +22,21 @@ class Outputs(NamedTuple):
 
 def outputs_of(
     command: str,
-    files: Sequence[str] | None,
+    tables: Sequence[str | None],
     given: Sequence[str | None],
     others: Iterable[str | None],
 ) -> list[Outputs]:
-    """Return what is written for each table; for several tables, files in folders.
+    """Return what is written for each table, None for the example; for several, files in folders.
 
     The values of the options come in the order of Outputs. The `others` are files that the
     command reads or writes too.
     """
     from metaod.tables import pattern_files
 
-    tables = list(files) if files else [None]
     options = [f"--{name}" for name in Outputs._fields]
     every = [_named(command, *own, tables) for own in zip(options, given, strict=True)]
     taken = [*(path for paths in every for path in paths), *others]
-    read = [file for file in tables if file not in (None, "-")]
+    read = [file for file in tables if file is not None and file != "-"]
     sources = [own for file in read for own in pattern_files(file) or [file]]
     for option, paths in zip(options, every, strict=True):
         for path in paths:

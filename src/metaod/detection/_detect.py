@@ -25,7 +25,7 @@ from metaod.detection._threshold import (
     ties_note,
 )
 from metaod.detection._writing import check_target, output_path, write_scored
-from metaod.errors import BadParameter, Message, UserError
+from metaod.errors import BadParameter, Message, Setting, UserError
 from metaod.models import Matrix, Scores
 from metaod.selection import OnProgress, Tracker, part_of, table_notes
 from metaod.tables import PreparationRecord, Roles, Table, TableStream, check_whole, stream_table
@@ -87,6 +87,10 @@ def detect(
         check_whole(options.get("over") if model is None else model.over, source.source.name)
         _draw(source, sample_rows, seed, tracker)
     if top_n is not None:
+        if contamination != "auto":
+            both = {"n": Setting("top_n"), "share": Setting("contamination")}
+            what = Message("two-numbers", "{n} and {share} both say how many rows to flag", **both)
+            raise UserError(what, remedy="leave one of them out")
         contamination = _share_of(top_n, source.n_rows)
     is_new = model is None
     if model is None:

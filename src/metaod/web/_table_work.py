@@ -50,10 +50,11 @@ class TableWork:
         The table.
     """
 
+    _first: Detection  # without answers
+    _found: Detection  # with answers, and as many flags as the user wants
+
     def __init__(self, uploaded: UploadedTable) -> None:
         self._uploaded = uploaded
-        self._first: Detection | None = None  # without answers
-        self._found: Detection | None = None  # with answers, and as many flags as the user wants
         self._n_flagged: int | None = None  # so many, if the user says so
         self._summary: dict[str, Any] | None = None  # of what was found, whatever is flagged
         self._marks: TableMarks | None = None
@@ -71,18 +72,16 @@ class TableWork:
         self._n_flagged = None
         self._first = detect(table, progress=report, **fitting, **roles)
         self._view = RowView(self._first.table, self._first.record)
-        if (
-            Path(MARKS_FILE).exists() or Path(_CELLS_FILE).exists()
-        ):  # answers that were given before the table was scored again
+        # answers that were given before the table was scored again
+        if Path(MARKS_FILE).exists() or Path(_CELLS_FILE).exists():
             self._reviewed()
         self._update()
-        self._summary = summarise(self._now, progress=part_of(self._report, _FIT_SHARE, 1.0))
-        return {"n_flagged": self._now.n_flagged}
+        self._summary = summarise(self._found, progress=part_of(self._report, _FIT_SHARE, 1.0))
+        return {"n_flagged": self._found.n_flagged}
 
     def _report(self, report: ProgressReport) -> None:
-        stage = report.text
-        left = report.seconds_left
-        self._uploaded.progress({"stage": stage, "done": report.fraction, "seconds_left": left})
+        done, left = report.fraction, report.seconds_left
+        self._uploaded.progress({"stage": report.text, "done": done, "seconds_left": left})
 
     def _close_review(self) -> None:
         if self._marks is not None:
@@ -91,20 +90,14 @@ class TableWork:
 
     # the result
 
-    @property
-    def _now(self) -> Detection:
-        assert self._found is not None  # noqa: S101 - the server asks scored tables alone
-        return self._found
-
     def _update(self) -> None:
         """Take scores from the review, if there is one, and flags as the user wants."""
         found = self._first if self._session is None else self._session.found
-        assert found is not None  # noqa: S101 - the server asks scored tables alone
         self._found = found.flagging(self._n_flagged)
 
     def result(self) -> dict[str, Any]:
         """Describe the result as plain data, with the current answers and flags."""
-        found = self._now
+        found = self._found
         self._summary = self._summary or summarise(found)
         return {
             **self._summary,
@@ -119,18 +112,18 @@ class TableWork:
 
     def flag(self, n_flagged: int | None) -> dict[str, Any]:
         """Flag so many rows, the most outlying ones; None flags as many as are estimated."""
-        if n_flagged is not None and n_flagged > self._now.n_rows:
+        if n_flagged is not None and n_flagged > self._found.n_rows:
             raise refused("many-flags", where="n_flagged")
         self._n_flagged = n_flagged
         self._update()
-        return {"n_flagged": self._now.n_flagged, "threshold": self._now.threshold}
+        return {"n_flagged": self._found.n_flagged, "threshold": self._found.threshold}
 
     # findings
 
     def findings(self) -> dict[str, Any] | None:
         """Describe what is probably wrong and not answered yet, and count the answers."""
         judged, corrections = self._judgements
-        document = describe_findings(self._now, judged)
+        document = describe_findings(self._found, judged)
         if document is None:
             return None
         n_wrong = sum(judged.values())
@@ -147,7 +140,7 @@ class TableWork:
     ) -> dict[str, Any] | None:
         """Take an answer about a finding, or about all of its group that have none."""
         session = self._reviewed()
-        own = [own for own in self._now.findings_of(self._place(row)) if own.column == column]
+        own = [own for own in self._found.findings_of(self._place(row)) if own.column == column]
         if not own:
             raise refused("no-finding", where=f"row {row}")
         session.judge(session.alike(own[0]) if alike else own, answer == "wrong", correction)
@@ -179,7 +172,7 @@ class TableWork:
         return {"row": row, "names": self._names(place), "cells": self._cells(place)}
 
     def _place(self, row: int) -> int:
-        if not 0 < row <= self._now.n_rows:
+        if not 0 < row <= self._found.n_rows:
             raise refused("no-row", where="row")
         return row - 1
 
@@ -197,8 +190,8 @@ class TableWork:
             "cells": [] if place is None else self._cells(place),
             "pattern": None if place is None else self._pattern(place),
             **session.to_dict(),
-            "n_flagged": self._now.n_flagged,
-            "ranking": [self._ranked(int(place)) for place in self._now.order[:_SHOWN_ROWS]],
+            "n_flagged": self._found.n_flagged,
+            "ranking": [self._ranked(int(place)) for place in self._found.order[:_SHOWN_ROWS]],
         }
 
     def _pattern(self, place: int) -> dict[str, Any] | None:
@@ -241,11 +234,9 @@ class TableWork:
     def _reviewed(self) -> ReviewSession:
         """Start the review when it is first needed; answers that the file holds count."""
         if self._session is None:
-            found = self._first
-            assert found is not None  # noqa: S101 - the server asks scored tables alone
             _, roles = self._uploaded.given
-            self._marks = TableMarks(MARKS_FILE, found.table, roles.get("id"))
-            self._session = ReviewSession(found, self._marks)
+            self._marks = TableMarks(MARKS_FILE, self._first.table, roles.get("id"))
+            self._session = ReviewSession(self._first, self._marks)
             if Path(_CELLS_FILE).exists():
                 kept = json.loads(Path(_CELLS_FILE).read_text())
                 if kept["reading"] == self._uploaded.given[0]:  # else rows may be others
@@ -254,7 +245,7 @@ class TableWork:
         return self._session
 
     def _cells(self, place: int) -> list[dict[str, Any]]:
-        found = self._now
+        found = self._found
         described = (describe_finding(own, found.table) for own in found.findings_of(place))
         findings = {own["name"]: own for own in described}
         judged, corrections = self._judgements
@@ -275,8 +266,8 @@ class TableWork:
 
     def _names(self, place: int) -> list[str]:
         """Return the cells of a row that identify it, in columns named by the user or detected."""
-        row = self._now.table.frame.iloc[place]
-        return [cut(cell_text(row[name])) for name in self._now.record.naming]
+        row = self._found.table.frame.iloc[place]
+        return [cut(cell_text(row[name])) for name in self._found.record.naming]
 
     def _ranked(self, place: int) -> dict[str, Any]:
         unusual = []
@@ -288,8 +279,8 @@ class TableWork:
         return {
             "row": place + 1,
             "names": self._names(place),
-            "rank": int(self._now.ranks_of(place)),
-            "is_flagged": bool(self._now.flags[place]),
+            "rank": int(self._found.ranks_of(place)),
+            "is_flagged": bool(self._found.flags[place]),
             "answer": _WORDS[answers[place]] if place in answers else None,
             "unusual": unusual,
         }
@@ -302,55 +293,62 @@ class TableWork:
         **choice: Any,
     ) -> dict[str, str]:
         """Write the table with its scores; return the file, and a name to save it under."""
-        name = scored_name(self._uploaded.name) if format == "same" else self._named("-scored.csv")
-        file = f"{secrets.token_hex(8)}{name[len(_stem(name)) :]}"
-        write_scored(self._now, Path(file), **choice)
-        return {"file": file, "name": name}
+        is_same = format == "same"
+        made = _download(
+            scored_name(self._uploaded.name) if is_same else self._named("-scored.csv")
+        )
+        write_scored(self._found, Path(made["file"]), **choice)
+        return made
 
     def write_corrected(self, log: bool = False) -> dict[str, str]:
         """Write the table with the accepted corrections, and their log; return one of them."""
-        name = scored_name(self._uploaded.name, "corrected")
-        file = Path(f"{secrets.token_hex(8)}{name[len(_stem(name)) :]}")
+        made = _download(scored_name(self._uploaded.name, "corrected"))
+        file = Path(made["file"])
         accepted = [Correction(*cell, text) for cell, text in self._judgements[1].items()]
         if not accepted:
             raise refused("no-correction")
-        written = write_corrected(self._now.table, accepted, file, no_formulas=True)
+        written = write_corrected(self._found.table, accepted, file, no_formulas=True)
         if log:
             file.unlink()
-            return {"file": str(written), "name": f"{name}.log.csv"}
+            return {"file": str(written), "name": f"{made['name']}.log.csv"}
         written.unlink()
-        return {"file": str(file), "name": name}
+        return made
 
     def write_cells(self) -> dict[str, str]:
         """Write the findings with the accepted corrections, for ``metaod detect --accept``."""
-        file = f"{secrets.token_hex(8)}.csv"
-        write_cells(self._now, file, self._judgements[1])
-        return {"file": file, "name": self._named("-cells.csv")}
+        made = _download(self._named("-cells.csv"))
+        write_cells(self._found, made["file"], self._judgements[1])
+        return made
 
     def write_report(self) -> dict[str, str]:
         """Write the report."""
-        file = f"{secrets.token_hex(8)}.html"
-        write_report(self._now, Path(file), self._given())
-        return {"file": file, "name": self._named("-report.html")}
+        made = _download(self._named("-report.html"))
+        write_report(self._found, Path(made["file"]), self._given())
+        return made
 
     def write_marks(self) -> dict[str, str]:
         """Write the answers."""
-        if self._now.marks is None:
+        if self._found.marks is None:
             raise refused("no-answer")
-        file = f"{secrets.token_hex(8)}.csv"
-        shutil.copyfile(MARKS_FILE, file)
-        return {"file": file, "name": self._named(".marks.csv")}
+        made = _download(self._named(".marks.csv"))
+        shutil.copyfile(MARKS_FILE, made["file"])
+        return made
 
     def _named(self, ending: str) -> str:
         return f"{_stem(self._uploaded.name)}{ending}"
 
     def _given(self) -> dict[str, Any]:
         """Return what makes the same result at the command line, with the files that are saved."""
-        marks = None if self._now.marks is None else self._named(".marks.csv")
+        marks = None if self._found.marks is None else self._named(".marks.csv")
         reading, _ = self._uploaded.given
         if self._uploaded.is_example and reading == {"label": "fault"}:
             return {"file": "--example", "marks": marks}
         return {**reading, "file": self._uploaded.name, "marks": marks}
+
+
+def _download(name: str) -> dict[str, str]:
+    """Return a new file of the table's folder, and the name to save it under."""
+    return {"file": f"{secrets.token_hex(8)}{name[len(_stem(name)) :]}", "name": name}
 
 
 def _stem(name: str) -> str:
