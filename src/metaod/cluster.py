@@ -68,7 +68,7 @@ def score(table: Any, pick: "MetaOD | str | PathLike[str]") -> Any:
     digest = hashlib.sha256(content).hexdigest()
     model = _loaded(content, digest)
     names = set(map(str, table.columns))
-    check_whole(model.over, "metaod.cluster.score")
+    check_whole("metaod.cluster.score", over=model.over)
     for name in model.preparation_.needed:
         if name not in names:
             remedy = "name the table's columns as those that the pick was fitted to"

@@ -152,7 +152,7 @@ def detect(
     if asked.save is not None:
         artifacts.check_target(asked.save)  # before anything that takes long
     named = named_files(_COMMAND, files)
-    in_chunks = [_is_streamed(file, asked, reading) for file in named]
+    in_chunks = [_is_streamed(file, asked) for file in named]
     targets = [getattr(asked, name) for name in Outputs._fields]
     others = (asked.accept, asked.marks, asked.apply, asked.save)
     outputs = outputs_of(_COMMAND, named, targets, others)
@@ -192,18 +192,11 @@ def detect(
         print_json(*documents)
 
 
-def _is_streamed(file: str | None, asked: Asked, reading: Reading) -> bool:
+def _is_streamed(file: str | None, asked: Asked) -> bool:
     """Whether a file is read in chunks: if the user says so, or if it is large."""
     from metaod.tables import is_large
 
-    if file is None or asked.stream is False or not (asked.stream or is_large(file)):
-        return False
-    for flag, value in (("--marks", asked.marks), ("--label", reading.label)):
-        if value is not None:
-            what = f"{flag} needs the whole table in memory, and the file is read in chunks"
-            remedy = "leave it out, use a part of the file, or --no-stream if there is the memory"
-            raise UserError(what, where=file, remedy=remedy)
-    return True
+    return file is not None and asked.stream is not False and (asked.stream or is_large(file))
 
 
 def _open_stream(file: str, reading: Reading, columns: Columns) -> "TableStream":
@@ -212,8 +205,8 @@ def _open_stream(file: str, reading: Reading, columns: Columns) -> "TableStream"
     try:
         return stream_table(file, unused=Roles.of(vars(columns)).is_unused, **reading.given())
     except UserError as error:
-        if error.code == "not-in-chunks":
-            error.remedy = "read it at once with --no-stream, or convert it"
+        if error.code.endswith("-in-chunks"):
+            error.remedy = "read it at once with --no-stream"
         raise
 
 

@@ -6,10 +6,10 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pkgutil import resolve_name
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -56,8 +56,10 @@ _COMMANDS = {**_FIND_OUTLIERS, **_TRAIN}
 
 def make_app(words: Sequence[str] = ()) -> typer.Typer:
     """Make the command ``metaod``: with the command that the words name, or with all of them."""
+    examples = {name: _listed(lines) for name, lines in read_examples().items()}
     app = typer.Typer(
         name="metaod",
+        epilog=examples[""],
         help="Pick an outlier detector and its hyperparameters for a table without labels.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
@@ -69,11 +71,12 @@ def make_app(words: Sequence[str] = ()) -> typer.Typer:
         panel = "Find outliers" if name in _FIND_OUTLIERS else "Train on your own tables"
         command = resolve_name(_COMMANDS[name])
         if isinstance(command, typer.Typer):
+            for own in command.registered_commands:
+                own.epilog = examples[f"{name} {own.name or getattr(own.callback, '__name__', '')}"]
             app.add_typer(command, name=name, rich_help_panel=panel)
         else:
             text = (inspect.getdoc(command) or "").replace("[", r"\[")  # [mcp] is no markup
-            app.command(help=text, rich_help_panel=panel)(command)
-    _add_examples(app)
+            app.command(help=text, epilog=examples[name], rich_help_panel=panel)(command)
     return app
 
 
@@ -97,26 +100,9 @@ def read_examples() -> dict[str, list[str]]:
     }
 
 
-def _add_examples(app: typer.Typer) -> None:
-    """Show the examples of every command at the end of its help."""
-    listed = {
-        name: "\n".join(
-            ["Examples:", *(f"{'' if line[0] == ' ' else '  '}{line}" for line in lines)]
-        )
-        for name, lines in read_examples().items()
-    }
-    app.info.epilog = listed[""]
-    for name, command in _commands(app):
-        command.epilog = listed.get(name)
-
-
-def _commands(app: typer.Typer, group: str = "") -> Iterator[tuple[str, Any]]:
-    for command in app.registered_commands:
-        name = command.name or getattr(command.callback, "__name__", "")
-        yield f"{group}{name}", command
-    for inner in app.registered_groups:
-        if inner.typer_instance is not None:
-            yield from _commands(inner.typer_instance, f"{inner.name} ")
+def _listed(examples: Sequence[str]) -> str:
+    """Return the end of a help text."""
+    return "\n".join(["Examples:", *(line if line[0] == " " else f"  {line}" for line in examples)])
 
 
 def _show_version(wanted: bool) -> None:

@@ -84,7 +84,8 @@ def detect(
             raise UserError(what, where=source.source.name, remedy=remedy)
         seed = seed_of(options.get("random_state", 0)) if model is None else model.fitted_.seed
         options["random_state"] = seed
-        check_whole(options.get("over") if model is None else model.over, source.source.name)
+        over = options.get("over") if model is None else model.over
+        check_whole(source.source.name, over=over, marks=marks)
         _draw(source, sample_rows, seed, tracker)
     if top_n is not None:
         if contamination != "auto":

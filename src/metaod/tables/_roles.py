@@ -116,10 +116,10 @@ def unknown_columns(unknown: Sequence[str], columns: Sequence[str], path: str | 
 ROLE_NAMES = tuple(Columns.declared())
 
 
-def check_whole(over: Names, where: str) -> None:
-    """Refuse rows in parts if they are compared with those before them, maybe in another part."""
-    if over:
-        what = Message("order-in-parts", "{over} needs all rows at once", over=Setting("over"))
+def check_whole(where: str, **options: object) -> None:
+    """Refuse rows in parts for options that need all rows, as those before a row or marked ones."""
+    for name in (name for name, value in options.items() if value):
+        what = Message("rows-in-parts", "{set} needs all rows at once", set=Setting(name))
         remedy = Message("at-once", "read the table at once, or leave it out")
         raise UserError(what, where=where, remedy=remedy)
 
