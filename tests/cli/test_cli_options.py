@@ -8,19 +8,12 @@ import typer
 
 import metaod
 from metaod.cli import main as command
-from metaod.cli.main import _OPTIONS, _named_by_option
+from metaod.cli.main import _OPTIONS
 from metaod.cli.screen import as_flags, in_words
-from metaod.errors import BadParameter, Message, Setting
+from metaod.errors import Message, Setting
 from metaod.options import Columns, Picking, Reading
 
 ROOT = typer.main.get_command(command.make_app())
-
-
-def err(capsys, *arguments):
-    with pytest.raises(SystemExit) as stop:
-        command.main([str(argument) for argument in arguments])
-    assert stop.value.code == 2
-    return capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -30,7 +23,6 @@ def err(capsys, *arguments):
         (["detect", "--example", "--max-seconds", "-1"], "'--max-seconds' option of metaod detect"),
         (["detect", "--example", "--jobs", "0"], "'--jobs' option of metaod detect"),
         (["compare", "--example", "--exclude", "KNNN"], "'--exclude' option of metaod compare"),
-        (["info", "--learner", "nobody"], "'--learner' option of metaod info"),
         (["models", "--learner", "nobody"], "'--learner' option of metaod models"),
         (["inspect", "t.csv", "--sheet", "a"], "'--sheet' option of metaod inspect"),
         (["inspect", "t.csv", "--decimal", "x"], "'--decimal' option of metaod inspect"),
@@ -52,19 +44,10 @@ def err(capsys, *arguments):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )  # fmt: skip
-def test_the_option_is_named_instead_of_the_parameter(
-    capsys, tmp_path, monkeypatch, arguments, words
-):
+def test_the_option_is_named_instead_of_the_parameter(run, tmp_path, monkeypatch, arguments, words):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.csv").write_text("a,b\n1,2\n3,4\n")
-    assert words in err(capsys, *arguments)
-
-
-def test_a_parameter_without_an_option_keeps_its_name():
-    error = BadParameter("MetaODLearner", "n_estimators", "at least 1", 0)
-    assert (
-        _named_by_option(error, command.make_app(), ["train", "--set", "n_estimators=0"]) is error
-    )
+    assert words in run(*arguments, code=2)
 
 
 def test_the_renamed_options_exist():

@@ -34,7 +34,7 @@ def table(tmp_path):
 
 
 def test_the_screen_shows_the_pick_the_count_and_the_top_rows(call, table):
-    out = call(table, "--contamination", "0.02").out
+    out = call(table, "--contamination", "2%").out
     assert "pick: k nearest neighbours\n" in out
     assert MODELS[0] not in out
     assert "warning: the table is made up" in out
@@ -146,24 +146,12 @@ def test_a_saved_pick_scores_new_rows_and_the_old_ones_as_before(call, table, tm
     [
         (["--apply", "p.mod", "--save", "q.mod"], "left out with --apply"),
         (["--apply", "p.mod", "--exclude", "LOF"], "left out with --apply"),
-        (["--apply", "p.mod", "--pick", "learned-single"], "left out with --apply"),
-        (
-            ["--apply", "p.mod", "--contamination", "0.2"],
-            r"left out with --apply.* Got 0\.2 instead",
-        ),
+        (["--apply", "p.mod", "--contamination", "20%"], "left out with --apply"),
         (["--apply", "p.mod", "--seed", "7"], r"left out with --apply.* Got 7 instead"),
-        (
-            ["--apply", "p.mod", "--learner", "metaod"],
-            r"left out with --apply.* Got 'metaod' instead",
-        ),
-        (["--contamination", "0.7"], "'auto' or a number"),
-        (["--contamination", "many"], "'auto' or a number"),
         (["--contamination", "60%"], "'auto' or a number"),
-        (["--contamination", "1"], "or 5%"),
         (["--contamination", "5%", "--top-n", "3"], "both say how many"),
         (["--top-n", "21"], "at most half of the rows, 20 of 41"),
         (["--sort"], "add -o FILE"),
-        (["--flagged-only"], "add -o FILE"),
         (["--json", "-o", "-"], "both write to stdout"),
         (["-o", "scored.doc"], r"ends in \.csv, \.tsv"),
         (["-o", "scored.xlsx.gz"], r"ends in \.csv, \.tsv"),
@@ -221,10 +209,6 @@ def test_several_tables_need_a_folder(call, table, monkeypatch, option, target, 
         call(table, table, option, target)
     assert told in str(caught.value)
     assert [path.name for path in table.parent.iterdir()] == ["t.csv"]
-
-
-def test_a_percentage_is_a_share(call, table):
-    assert call(table, "--contamination", "10%").out == call(table, "--contamination", "0.1").out
 
 
 def test_the_screen_tells_which_rule_flags_and_how_clear_the_gap_is(call, table, tmp_path):

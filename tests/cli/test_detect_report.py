@@ -1,7 +1,5 @@
 """``metaod detect --report``."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -59,12 +57,6 @@ def test_several_tables_have_a_report_each_in_a_folder(call, tmp_path):
         call(*tables, "--report", tmp_path / "one.html")
 
 
-def test_json_is_printed_beside_it(call, tmp_path):
-    out = call(write(tmp_path / "t.csv"), "--json", "--report", tmp_path / "r.html").out
-    assert json.loads(out)["n_rows"] == 60
-    assert (tmp_path / "r.html").exists()
-
-
 def test_a_saved_pick_and_marks_have_reports(call, tmp_path):
     table, pick, target = write(tmp_path / "t.csv"), tmp_path / "pick.mod", tmp_path / "r.html"
     call(table, "--save", pick)
@@ -81,8 +73,3 @@ def test_other_endings_are_refused_before_anything_is_done(call, tmp_path, name)
     table = write(tmp_path / "t.csv")
     with pytest.raises(BadParameter, match="'--report'"):
         call(table, "--report", name if name == "-" else tmp_path / name)
-
-
-def test_a_missing_folder_is_named(call, tmp_path):
-    with pytest.raises(UserError, match="there is no folder"):
-        call(write(tmp_path / "t.csv"), "--report", tmp_path / "no" / "r.html")

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import sys
 
 import pytest
 
@@ -23,12 +22,6 @@ def test_json_lists_each_column_once(run):
     assert len({column["name"] for column in data["record"]["columns"]}) == 12
     made = [name for column in data["record"]["columns"] for name in column["outputs"]]
     assert [*made, *data["record"]["evidence"]] == data["prepared_columns"]
-
-
-def test_a_table_from_a_pipe(run, monkeypatch):
-    stream = io.TextIOWrapper(io.BytesIO(b"a,b\n1,2\n3,4\n5,7\n"), encoding="utf-8")
-    monkeypatch.setattr(sys, "stdin", stream)
-    assert "3 rows × 2 columns" in run("inspect", "-")
 
 
 def test_reading_options_reach_the_reader(run, tmp_path):

@@ -21,9 +21,7 @@ from rich.cells import cell_len
 from sklearn.metrics import average_precision_score
 
 from metaod.cli import review as command
-from metaod.cli.review_session import read_answers
 from metaod.detection import Reason
-from metaod.errors import UserError
 from metaod.review import TableMarks
 from metaod.tables import read_table
 from metaod.wrong_cells import Pattern
@@ -231,7 +229,7 @@ def test_a_bad_answer_in_a_pipe(call, table, marks):
 
 
 def test_a_list_of_rows(call, table, marks):
-    out = call("yn?\nb\n3 1\nnone\n", table, "--batch", 3)
+    out = call("yes no, unsure\nb\n3 1\nnone\n", table, "--batch", 3)
     assert "3 rows   answered 0, outliers 0, about 12 left (6 to 21)\n" in out
     assert "1  A-0: price 250 (usually 43.7 to 57.6)\n" in out
     assert "2  A-1: weight missing (in no other row)\n" in out
@@ -245,20 +243,11 @@ def test_bad_answers_for_a_list(call, table, marks):
         "yn": "line 1: 2 answers for 3 rows; give one letter for each row",
         "7": "'7' is not one of the rows",
         "1 x": "'x' is not an answer",
+        "none 7": "'none' is not an answer",
     }
     for given, said in cases.items():
         assert said in call(f"{given}\n", table, "--batch", 3, code=2)
         assert not marks.exists()
-
-
-def test_answers_for_several_rows():
-    rows = [6, 2, 9]
-    assert read_answers("y n, ?", rows) == {6: True, 2: False, 9: None}
-    assert read_answers("yes no unsure", rows) == {6: True, 2: False, 9: None}
-    assert read_answers("7, 10", rows) == {6: True, 2: False, 9: True}
-    for line in ("", "yn", "ynnn", "11", "7 y", "none 7"):
-        with pytest.raises(UserError):
-            read_answers(line, rows)
 
 
 # a terminal, a kill and two reviews

@@ -108,7 +108,6 @@ def test_an_average_is_shown_by_its_members(call, table, monkeypatch, width):
         (["t.csv", "--seed", "4294967296"], "4294967295"),
         ([], "no FILE was given"),
         (["t.csv", "-"], "together with other files"),
-        (["t.csv", "--pick", "both"], "'learned', 'learned-single', 'committee'"),
     ],
 )
 def test_mistakes(call, table, tmp_path, monkeypatch, arguments, says):
