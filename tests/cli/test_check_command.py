@@ -82,7 +82,7 @@ def test_mistakes_are_one_line(check, arguments, told):
 
 def test_a_file_and_a_pick_are_needed(run, folder):
     assert "--against" in run("check", folder / "clean.csv", code=2)
-    assert "no FILE" in run("check", "--against", folder / "pick.mod", code=2)
+    assert "FILE" in run("check", "--against", folder / "pick.mod", code=2)
     before = (folder / "clean.csv").read_bytes()
     for own in ("clean.csv", "pick.mod"):
         options = ("--against", folder / "pick.mod", "--junit", folder / own)

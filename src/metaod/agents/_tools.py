@@ -58,21 +58,19 @@ class Session(ReviewSession):
 
     def places(self, rows: Iterable[int]) -> list[int]:
         """Return the places of rows, which clients count from 1."""
-        n_rows = self.first.n_rows
-        for row in rows:
-            if row > n_rows:
-                what, remedy = f"there is no row {row}", f"rows are 1 to {n_rows}"
-                raise UserError(what, where=self.path, remedy=remedy, code="no-row")
+        self._refuse_above(self.first.n_rows, rows, "row")
         return [row - 1 for row in rows]
 
     def pattern_places(self, numbers: Iterable[int]) -> list[int]:
         """Return the places of the rows without an answer of patterns, by their numbers."""
-        for number in numbers:
-            if number > len(self.patterns):
-                what = f"there is no pattern {number}"
-                remedy = f"list_patterns has {len(self.patterns)}"
-                raise UserError(what, where=self.path, remedy=remedy, code="no-pattern")
+        self._refuse_above(len(self.patterns), numbers, "pattern")
         return [row for number in numbers for row in self.left_of(self.patterns[number - 1])]
+
+    def _refuse_above(self, most: int, numbers: Iterable[int], thing: str) -> None:
+        for number in numbers:
+            if number > most:
+                what, remedy = f"there is no {thing} {number}", f"there are {most} {thing}s"
+                raise UserError(what, where=self.path, remedy=remedy, code=f"no-{thing}")
 
 
 class Tools:

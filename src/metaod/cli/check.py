@@ -1,20 +1,18 @@
 """``metaod check``: later rows against a saved pick, with an exit code for pipelines."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from xml.etree import ElementTree as ET
 
 import typer
 
 from metaod.cli.detect import load_pick
 from metaod.cli.detection import grid_of_rows, reasons_of
-from metaod.cli.options import Files, named_files, with_options
+from metaod.cli.options import TABLES, named_files, with_options
 from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import console, print_json, print_notes, size_of, visible, width_of
 from metaod.cli.targets import refuse_taken
-from metaod.errors import UserError, counted
+from metaod.errors import counted
 from metaod.options import Checking, Fitting, Options, Reading, option
 
 if TYPE_CHECKING:
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
 
 _COMMAND = "metaod check"
 _FINDINGS = 3  # the exit code
+_AGAINST = "The pick of the first table, which 'metaod detect --save' wrote."
 _JOBS = Fitting.declared()["n_jobs"]
 _MOST_ROWS = 100  # in a JUnit file
 
@@ -32,9 +31,6 @@ _MOST_ROWS = 100  # in a JUnit file
 class Asked(Options):
     """The options of this command alone."""
 
-    against: str | None = option(
-        None, "The pick of the first table, which 'metaod detect --save' wrote.", metavar="PICK"
-    )
     top: int = option(10, "Flagged rows to show on the screen.", metavar="N", minimum=0)
     junit: str | None = option(
         None, "Write the result as JUnit XML, which build servers show.", metavar="FILE"
@@ -45,7 +41,14 @@ class Asked(Options):
 
 
 @with_options
-def check(files: Files = None, *, asked: Asked, checking: Checking, reading: Reading) -> None:
+def check(
+    files: Annotated[list[str], typer.Argument(help=TABLES, metavar="FILE")],
+    *,
+    against: Annotated[str, typer.Option(help=_AGAINST, metavar="PICK")],
+    asked: Asked,
+    checking: Checking,
+    reading: Reading,
+) -> None:
     """Check later rows against a table: unusual rows, wrong cells, drift, changed columns.
 
     The pick of the first table ('metaod detect first.csv --save pick.mod') holds
@@ -59,38 +62,38 @@ def check(files: Files = None, *, asked: Asked, checking: Checking, reading: Rea
     Exit codes: 0 clean; 3 findings; 2 an error that you can correct; 1 a defect
     in metaod; 130 interrupted.
     """  # fmt: skip
-    from metaod._files import writable_path
+    from metaod._files import replace_file, writable_path
     from metaod.detection import check as check_rows
 
-    if not files:
-        raise UserError("no FILE was given", where=_COMMAND, remedy="name one")
     named_files(_COMMAND, files)
-    if asked.against is None:
-        remedy = "save one with 'metaod detect FIRST --save pick.mod', and add --against pick.mod"
-        raise UserError("no pick was given", where=_COMMAND, remedy=remedy)
     junit = None if asked.junit is None else writable_path(asked.junit)
     if junit is not None:
-        refuse_taken(junit, [junit, *files, asked.against])
-    pick = load_pick(asked.against, asked.n_jobs)
-    out, every, documents = console(), [], []
+        refuse_taken(junit, [junit, *files, against])
+    pick = load_pick(against, asked.n_jobs)
+    out, documents = console(), []
+    suites, has_passed = ET.Element("testsuites"), True
     for file in files:
         with ProgressLine("checking the rows") as line:
             options = {**checking.given(), "reading": reading.given(), "progress": line.show}
             found = check_rows(file, pick, **options)
-        every.append(found)
+        has_passed = has_passed and found.passed
+        if junit is not None:
+            _add_suite(suites, found)
         if asked.json:
             with ProgressLine() as line:
                 own = found.to_dict(progress=line.show)
-            documents.append({"against": asked.against, **own})
+            documents.append({"against": against, **own})
             continue
         if not asked.quiet:
-            _print(out, found, asked.against, asked.top)
+            _print(out, found, against, asked.top)
         out.print(visible(found.summary), soft_wrap=True, style="green" if found.passed else "red")
     if asked.json:
         print_json(*documents)
     if junit is not None:
-        _write_junit(every, junit)
-    if not all(found.passed for found in every):
+        ET.indent(suites)
+        written = ET.tostring(suites, encoding="utf-8", xml_declaration=True)
+        replace_file(junit, lambda stream: stream.write(written + b"\n"))
+    if not has_passed:
         raise typer.Exit(_FINDINGS)
 
 
@@ -130,31 +133,24 @@ def _reasons(found: "Check", most: int) -> list[list[str]]:
     ]
 
 
-def _write_junit(every: "Sequence[Check]", path: Path) -> None:
-    """Write a suite for each file, with a case for its rows, for drift, and for the columns."""
-    from metaod._files import replace_file
-
-    suites = ET.Element("testsuites")
-    for found in every:
-        cases = {
-            "columns": [own.sentence() for own in found.schema if own.is_finding],
-            "drift": [own.sentence() for own in found.drift],
-            "rows": _row_lines(found) if found.has_excess else [],
-        }
-        count: Any = {"tests": str(len(cases)), "failures": str(sum(map(bool, cases.values())))}
-        name = visible(f"{_COMMAND} {found.table.source}")
-        suite = ET.SubElement(suites, "testsuite", name=name, **count)
-        for kind, texts in cases.items():
-            case = ET.SubElement(suite, "testcase", classname="metaod.check", name=kind)
-            if texts:
-                message = visible(found.summary if kind == "rows" else texts[0])
-                failure = ET.SubElement(case, "failure", message=message)
-                failure.text = "\n".join(map(visible, texts))
-            elif kind == "rows" and found.found is None:
-                ET.SubElement(case, "skipped", message="a column is missing")
-    ET.indent(suites)
-    written = ET.tostring(suites, encoding="utf-8", xml_declaration=True)
-    replace_file(path, lambda stream: stream.write(written + b"\n"))
+def _add_suite(suites: ET.Element, found: "Check") -> None:
+    """Add the suite of a file to JUnit: a case for its rows, for drift, and for the columns."""
+    cases = {
+        "columns": [own.sentence() for own in found.schema if own.is_finding],
+        "drift": [own.sentence() for own in found.drift],
+        "rows": _row_lines(found) if found.has_excess else [],
+    }
+    count: Any = {"tests": str(len(cases)), "failures": str(sum(map(bool, cases.values())))}
+    name = visible(f"{_COMMAND} {found.table.source}")
+    suite = ET.SubElement(suites, "testsuite", name=name, **count)
+    for kind, texts in cases.items():
+        case = ET.SubElement(suite, "testcase", classname="metaod.check", name=kind)
+        if texts:
+            message = visible(found.summary if kind == "rows" else texts[0])
+            failure = ET.SubElement(case, "failure", message=message)
+            failure.text = "\n".join(map(visible, texts))
+        elif kind == "rows" and found.found is None:
+            ET.SubElement(case, "skipped", message="a column is missing")
 
 
 def _row_lines(found: "Check") -> list[str]:

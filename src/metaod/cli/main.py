@@ -5,6 +5,7 @@ import inspect
 import os
 import signal
 import sys
+import textwrap
 import traceback
 from collections.abc import Callable, Sequence
 from importlib.resources import files
@@ -94,10 +95,17 @@ def read_examples() -> dict[str, list[str]]:
         elif line and not line.startswith("#"):
             found[name].append(line)
     return {
-        name: [line.format(name) for line in lines]
+        name: [part for line in lines for part in _wrapped(line.format(name))]
         for name, lines in found.items()
         if not name.startswith("+")
     }
+
+
+def _wrapped(line: str) -> list[str]:
+    """Break a command that is too long for a help text."""
+    width = 78 if len(line) <= 78 else 76  # of a screen of 80 columns
+    *begun, last = textwrap.wrap(line, width, subsequent_indent="    ", break_on_hyphens=False)
+    return [*(f"{part} \\" for part in begun), last]
 
 
 def _listed(examples: Sequence[str]) -> str:

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from metaod.tables import Table
 
 _FORMATS = "CSV, Parquet, XLSX, XLS, ODS, JSON, SQLite, DuckDB, ARFF, MAT, NPY, URL; - is stdin."
+TABLES = f"Tables: {_FORMATS}"
 File = Annotated[str | None, typer.Argument(help=f"Table: {_FORMATS}")]
-Files = Annotated[list[str] | None, typer.Argument(help=f"Tables: {_FORMATS}", metavar="FILE")]
+Files = Annotated[list[str] | None, typer.Argument(help=TABLES, metavar="FILE")]
 Example = Annotated[bool, typer.Option("--example", help="Use the bundled example.")]
 Learner = Annotated[str, typer.Option(help=Picking.declared()["learner"].help, metavar="NAME")]
 

@@ -76,10 +76,7 @@ def is_local(host: str) -> bool:
     >>> is_local("localhost"), is_local("127.0.0.9"), is_local("::1"), is_local("0.0.0.0")
     (True, True, True, False)
     """
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    return host == "localhost" or (_is_address(host) and ip_address(host).is_loopback)
 
 
 class Guard:
