@@ -115,17 +115,6 @@ def test_the_file_is_written_before_the_screen(call, table, tmp_path, monkeypatc
     assert len(pd.read_csv(tmp_path / "scored.csv")) == len(FRAME)
 
 
-def test_a_label_is_set_apart_and_written_as_it_was(call, tmp_path):
-    FRAME.assign(fraud=["n"] * 40 + ["Y"]).to_csv(tmp_path / "t.csv", index=False)
-    call(tmp_path / "t.csv", "-o", tmp_path / "scored.csv", "--label", "fraud")
-    written = pd.read_csv(tmp_path / "scored.csv")
-    assert written["fraud"].tolist() == ["n"] * 40 + ["Y"]
-    pick_without = written["score_"]
-    FRAME.to_csv(tmp_path / "u.csv", index=False)
-    call(tmp_path / "u.csv", "-o", tmp_path / "unlabelled.csv")
-    pd.testing.assert_series_equal(pick_without, pd.read_csv(tmp_path / "unlabelled.csv")["score_"])
-
-
 def test_a_saved_pick_scores_new_rows_and_the_old_ones_as_before(call, table, tmp_path):
     call(table, "--save", tmp_path / "pick.mod", "-o", tmp_path / "a.csv")
     out = call(table, "--apply", tmp_path / "pick.mod", "-o", tmp_path / "b.csv").out
@@ -236,14 +225,6 @@ def test_exactly_the_highest_scores_are_flagged(call, table, tmp_path):
     assert "flagged: 5 of 41 rows" in out
 
 
-def test_ties_at_the_last_flag_are_told(call, tmp_path):
-    frame = pd.DataFrame({"a": [*[0.0, 1.0] * 20, 9.0], "b": [*[1.0, 0.0] * 20, 9.0]})
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    out = call(tmp_path / "t.csv", "--top-n", "3", "-o", tmp_path / "s.csv").out
-    assert "note: 40 rows share the score of rank 2; the first 2 of them" in out
-    assert np.flatnonzero(pd.read_csv(tmp_path / "s.csv")["flag"]).tolist() == [0, 1, 40]
-
-
 def test_json_holds_the_pick_and_the_flagged_rows(call, table, tmp_path):
     other = tmp_path / "other.csv"
     other.write_text(table.read_text().replace("900.0", "0900.0"))
@@ -285,23 +266,10 @@ def test_the_file_gets_a_column_why_on_request(call, table, tmp_path):
     assert list(found.columns[-5:]) == ["score_", "rank", "flag", "suspect", "why"]
     assert found["why"].iloc[40].startswith("height 900 (usually 152.1 to 189)")
     assert set(found["why"].iloc[:40]) == {""}
-    call(table, "--top-n", "1", "-o", tmp_path / "s.jsonl", "--why")
-    last = json.loads((tmp_path / "s.jsonl").read_text().splitlines()[-1])
-    assert last["why"] == found["why"].iloc[40]
     again = call(tmp_path / "s.csv").out  # the column is not scored
     assert "not used: 'score_', 'rank', 'flag', 'suspect', 'why'" in again
     with pytest.raises(UserError, match="--why"):
         call(table, "--why")
-
-
-def test_json_holds_the_reasons_of_a_saved_pick_too(call, table, tmp_path):
-    fresh = json.loads(call(table, "--top-n", "1", "--json", "--save", tmp_path / "pick").out)
-    again = json.loads(call(table, "--top-n", "1", "--json", "--apply", tmp_path / "pick").out)
-    for document in (fresh, again):
-        reason = document["flagged"][0]["why"][0]
-        assert (reason["column"], reason["value"]) == ("height", 900.0)
-        assert reason["usual"] == "usually 152.1 to 189"
-        assert 0 < reason["share"] <= 1
 
 
 def test_the_input_is_never_overwritten(call, table):

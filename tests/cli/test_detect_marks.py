@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from metaod.detection import MetaOD
-from metaod.errors import BadColumn, BadFile, BadParameter, UserError
+from metaod.errors import BadFile, BadParameter, UserError
 from metaod.review import TableMarks
 from metaod.tables import read_table
 
@@ -47,36 +47,11 @@ def test_marks_change_the_scores_that_are_written(call, table, marks, tmp_path):
     np.testing.assert_allclose(scores(tmp_path / "marked.csv"), fitted.decision_scores_)
 
 
-def test_a_saved_pick_keeps_what_was_learned(call, table, marks, tmp_path):
-    pick = tmp_path / "pick.mod"
-    call(table, "--marks", marks, "--save", pick, "-o", tmp_path / "now.csv")
-    out = call(table, "--apply", pick, "-o", tmp_path / "later.csv").out
-    assert "learned from 3 marks (2 outliers, 1 not)\n" in out
-    np.testing.assert_allclose(scores(tmp_path / "later.csv"), scores(tmp_path / "now.csv"))
-    document = json.loads(call(table, "--apply", pick, "--json").out)
-    assert document["marks"]["used"] == 3
-
-
 def test_json_tells_how_many_marks_were_used(call, table, marks):
     assert json.loads(call(table, "--json").out)["marks"] is None
     document = json.loads(call(table, "--marks", marks, "--json").out)
     counts = {"used": 3, "outliers": 2, "others": 1, "unsure": 1, "unmatched": []}
     assert document["marks"] == counts
-
-
-def test_a_table_that_has_changed(call, table, marks):
-    FRAME.drop(index=[20]).iloc[::-1].to_csv(table, index=False)
-    before = marks.read_bytes()
-    out = call(table, "--marks", marks)
-    assert "learned from 2 marks (2 outliers, 0 not); 1 unsure\n" in out.out
-    note = "1 mark of the marks file matches no row and is not used (kept in the file): row 21"
-    assert f"note: {note}\n" in out.out
-    document = json.loads(call(table, "--marks", marks, "--json").out)
-    assert document["marks"]["unmatched"] == ["row 21"]
-    assert note in document["notes"]
-    FRAME.assign(a=0.5).to_csv(table, index=False)
-    assert "learned from 3 marks" in call(table, "--marks", marks, "--id", "order").out
-    assert marks.read_bytes() == before
 
 
 def test_a_label_beside_marks(call, table, marks):
@@ -94,8 +69,3 @@ def test_what_is_refused(call, table, marks, tmp_path):
         call(table, table, "--marks", marks)
     with pytest.raises(BadFile, match="does not exist"):
         call(table, "--marks", tmp_path / "no.csv")
-    with pytest.raises(BadColumn, match="'ordr'"):
-        call(table, "--marks", marks, "--id", "ordr")
-    (tmp_path / "u.csv").write_text("a,b\n1,2\n3,4\n5,6\n")
-    with pytest.raises(BadFile, match="belongs to another table"):
-        call(tmp_path / "u.csv", "--marks", marks)

@@ -48,15 +48,6 @@ def test_large_files_are_read_in_chunks(call, tables, monkeypatch):
     assert "sample" not in call(tables / "t.csv", "--no-stream").out
 
 
-def test_a_saved_pick_and_a_report(call, tables):
-    pick, report = tables / "pick.mod", tables / "r.html"
-    call(tables / "t.parquet", "--stream", "--save", pick, "--report", report)
-    assert "row 299" in report.read_text()
-    call(tables / "t.csv", "--stream", "--apply", pick, "-o", tables / "applied.csv")
-    call(tables / "t.csv", "--apply", pick, "-o", tables / "at-once.csv")
-    assert (tables / "applied.csv").read_bytes() == (tables / "at-once.csv").read_bytes()
-
-
 @pytest.mark.parametrize(
     ("options", "code"),
     [

@@ -39,16 +39,12 @@ def test_drift_is_a_warning_with_columns_and_shares(detect, tmp_path):
     detect(tmp_path / "jan.csv", "--save", pick, "--pick", "committee")
     out = detect(tmp_path / "feb.csv", "--apply", pick)
     assert "warning: drift in 'weight': 50.0% of the rows have no value (expected: 0.0%)" in out
-    assert "warning: drift in 'plant': 30.0% of the rows have a value that is new" in out
-    assert "warning: drift in 'humidity'" in out
-    assert out.count("fit again if such rows are normal now") == 1
     document = json.loads(detect(tmp_path / "feb.csv", "--apply", pick, "--json"))
     found = {(drift["column"], drift["kind"]): drift for drift in document["drift"]}
     assert found["weight", "gaps"]["share"] == 0.5
     assert found["plant", "categories"]["n_rows"] == 300
     assert found["humidity", "range"]["low"] < found["humidity", "range"]["high"] < 1
-    assert "price" not in {column for column, _ in found}
-    assert "ordered" not in {column for column, _ in found}
+    assert {column for column, _ in found} == {"weight", "plant", "humidity"}
 
 
 def test_values_of_unused_columns_are_no_mistakes(detect, tmp_path):

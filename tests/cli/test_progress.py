@@ -1,12 +1,8 @@
 """Progress of commands: a line on a terminal, and nothing elsewhere."""
 
-import fcntl
 import io
-import os
 import re
 import sys
-import termios
-import threading
 import time
 from types import SimpleNamespace
 
@@ -42,33 +38,11 @@ def screen_of(written):
     return "\n".join(lines).strip("\n "), seen
 
 
-class PseudoTerminal:
-    """A terminal for standard error; what is written to it is kept."""
+class Terminal(io.StringIO):
+    """Standard error at a terminal; what is written to it is kept."""
 
-    def __init__(self, columns=80):
-        self._master, slave = os.openpty()
-        size = columns.to_bytes(2, sys.byteorder)
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, (24).to_bytes(2, sys.byteorder) + size + b"\0" * 4)
-        self.stream = os.fdopen(slave, "w", encoding="utf-8")
-        self._parts = []
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    def _read(self):
-        while True:
-            try:
-                part = os.read(self._master, 65536)
-            except OSError:  # the other end is closed
-                return
-            if not part:
-                return
-            self._parts.append(part)
-
-    def written(self):
-        self.stream.close()
-        self._reader.join(10)
-        os.close(self._master)
-        return b"".join(self._parts).decode("utf-8")
+    def isatty(self):
+        return True
 
 
 @pytest.fixture
@@ -77,11 +51,11 @@ def open_terminal(monkeypatch):
 
     def opened():
         # not before the test itself runs: pytest sets sys.stderr between the two
-        made = PseudoTerminal()
-        monkeypatch.setattr(sys, "stderr", made.stream)
-        return made
+        monkeypatch.setattr(sys, "stderr", Terminal())
+        return sys.stderr
 
     monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr(module, "_QUIET_SECONDS", 0.0)
     monkeypatch.setattr(module, "_LEAST_QUIET", 0.0)
     return opened
@@ -110,7 +84,7 @@ def test_the_line_is_gone_when_the_work_is_done(open_terminal, waiting):
         line.show(ProgressReport("fit", 0.5, 75.0, "3 of 7, KDE"))
         message("a warning")
         line.count("datasets", 2, 8)
-    shown, seen = screen_of(terminal.written())
+    shown, seen = screen_of(terminal.getvalue())
     assert shown == "a warning"
     assert "preparing the table  0:00" in seen
     fits = [text for text in seen if text.startswith("fitting 3 of 7, KDE")]
@@ -128,7 +102,7 @@ def test_an_error_removes_the_line_and_shows_the_cursor(open_terminal, waiting):
 
     with pytest.raises(RuntimeError):
         fail()
-    written = terminal.written()
+    written = terminal.getvalue()
     assert screen_of(written)[0] == ""
     assert written.rindex("\x1b[?25h") > written.rindex("\x1b[?25l")
 
@@ -139,20 +113,20 @@ def test_the_line_fits_in_80_columns(open_terminal, waiting):
         line.update("x" * 300)
         line.update("y" * 300, 0.5, 7200.0)
         line.update("name\x1b[31m\n\u202e")
-    shown, seen = screen_of(terminal.written())
+    shown, seen = screen_of(terminal.getvalue())
     assert shown == ""
     assert 60 < max(map(len, seen)) <= 80
     assert any(r"name\x1b[31m\n\u202e" in text for text in seen)
 
 
 def test_nothing_in_the_first_two_seconds(monkeypatch):
-    made = PseudoTerminal()
-    monkeypatch.setattr(sys, "stderr", made.stream)
+    made = Terminal()
+    monkeypatch.setattr(sys, "stderr", made)
     monkeypatch.setattr(module, "_STARTED", time.monotonic())
     with ProgressLine() as line:
         line.show(ProgressReport("fit", 0.5, 1.0))
         assert 1.5 < line._timer.interval <= 2.0
-    assert made.written() == ""
+    assert made.getvalue() == ""
 
 
 COMMANDS = {
@@ -173,7 +147,7 @@ def test_commands_show_progress_on_a_terminal_alone(
     # a line without reports is shown too, however short the work is
     monkeypatch.setattr(ProgressLine, "__enter__", enter_and_wait(ProgressLine.__enter__))
     on_terminal = run(*line.split(), "--example")
-    shown, seen = screen_of(terminal.written())
+    shown, seen = screen_of(terminal.getvalue())
     assert shown == ""
     assert any(found.startswith(text) for found in seen)
     pipe = io.StringIO()
@@ -223,7 +197,7 @@ def test_compiling_is_shown(open_terminal, waiting, monkeypatch):
     monkeypatch.setattr(module, "_compilation", lambda: SimpleNamespace(is_running=True, seconds=3))
     with ProgressLine() as line:
         line.show(ProgressReport("fit", 0.25, 10.0, "1 of 4, KDE"))
-    shown, seen = screen_of(terminal.written())
+    shown, seen = screen_of(terminal.getvalue())
     assert shown == ""
     assert "compiling for the first time, about 8 s, once  0:03" in seen
 

@@ -65,11 +65,13 @@ def test_train_and_load(run, tmp_path, store):
 def test_options_reach_the_learner(run, tmp_path, store):
     out = tmp_path / "my.metaod"
     arguments = ["train", "--store", store, "--learner", "metaod", "--out", out,
-                 "--schema", "scores", "--schema", "paper", "--measure", "roc_auc", "--seed", "7",
+                 "--set", "k=2", "--set", "epochs=3", "--schema", "scores", "--schema", "paper",
+                 "--measure", "roc_auc", "--seed", "7",
                  "--exclude-origin", "origin1", "--exclude-origin", "origin2"]  # fmt: skip
     run(*arguments)
     artifact = Artifact.load(out)
-    assert artifact.learner.random_state == 7
+    learner = artifact.learner
+    assert (learner.k, learner.epochs, learner.random_state) == (2, 3, 7)
     assert artifact.measure == "roc_auc"
     assert list(artifact.schemas) == ["scores", "paper"]
     assert artifact.learner.features_ == (*schema("scores").learned, *schema("paper").learned)
@@ -77,14 +79,6 @@ def test_options_reach_the_learner(run, tmp_path, store):
     first = out.read_bytes()
     run(*arguments)
     assert out.read_bytes() == first
-
-
-def test_parameters_are_set(run, tmp_path, store):
-    out = tmp_path / "my.metaod"
-    run("train", "--store", store, "--learner", "metaod", "--out", out,
-        "--set", "k=2", "--set", "epochs=3", "--seed", "1")  # fmt: skip
-    learner = Artifact.load(out).learner
-    assert (learner.k, learner.epochs, learner.random_state) == (2, 3, 1)
 
 
 @pytest.mark.parametrize(

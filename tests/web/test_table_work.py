@@ -139,12 +139,6 @@ def test_another_number_of_flags_reaches_the_scored_table(work_on):
     assert caught.value.code == "many-flags"
 
 
-def test_reasons_are_written_on_request_and_the_highest_come_first(work_on):
-    rows = rows_of(scored(work_on(made_csv())), why=True, sort=True)
-    assert rows[0]["rank"] == "1"
-    assert "size" in rows[0]["why"] or "weight" in rows[0]["why"]
-
-
 def test_answers_keep_the_number_of_flags_and_survive_a_detection_and_the_process(work_on):
     work = scored(work_on(made_csv()))
     work.flag(9)
