@@ -174,6 +174,26 @@ def test_any_row_is_shown_whole_and_the_number_of_flags_is_typed(open_tab, size)
     tab.see("columns")
 
 
+def test_a_finding_that_is_not_listed_is_answered_alone(open_tab):
+    lines = made_csv(200).decode().splitlines()
+    for row in range(20, 146, 9):  # more cells than a pattern lists
+        name, _, *others = lines[row].split(",")
+        lines[row] = ",".join([name, "999", *others])
+    tab = open_tab()
+    tab.scored("\n".join(lines).encode())
+    page = tab.page
+    listed = page.locator("#findings [data-finding]").evaluate_all(
+        "items => items.map((item) => Number(item.dataset.finding.split(' ')[0]))"
+    )
+    [row, *_] = [row for row in range(20, 146, 9) if row not in listed]
+    page.fill("#wanted", str(row))
+    page.press("#wanted", "Enter")
+    wait_for(page, "row-title", f"Row {row}")
+    page.keyboard.press("a")  # there is no choice of the whole pattern here
+    page.keyboard.press("y")
+    wait_for(page, "wrong-counts", "Answered: 1 wrong")
+
+
 def test_words_are_not_broken(open_tab):
     rows = "\n".join(f"teilstationär,{i % 9},{i * i % 31},10.02.2024" for i in range(60))
     tab = open_tab("phone")

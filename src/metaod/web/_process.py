@@ -68,15 +68,12 @@ class WorkerProcess:
                     process = await self._started()
                     await _send(process, {"command": command, "arguments": arguments})
                     answer = await _receive(process, on_progress)
-            except TimeoutError:
+            except BaseException as error:
                 await self.end()
-                raise refused("slow-job", most=self._limits.max_minutes) from None
-            except Problem:
-                await self.end()
-                self._refuse_if_closed()
-                raise
-            except BaseException:
-                await self.end()
+                if isinstance(error, TimeoutError):
+                    raise refused("slow-job", most=self._limits.max_minutes) from None
+                if isinstance(error, Problem):
+                    self._refuse_if_closed()
                 raise
         if "problem" in answer:
             raise Problem(**answer["problem"])
@@ -100,7 +97,7 @@ class WorkerProcess:
             raise refused("no-table") from None
 
     async def _started(self) -> Process:
-        if self._process is not None and self._process.returncode is None:
+        if self._process is not None and self.is_alive:
             return self._process
         self._process = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -127,17 +124,15 @@ async def _send(process: Process, message: dict[str, Any]) -> None:
 async def _receive(process: Process, on_progress: OnStage | None) -> dict[str, Any]:
     """Wait for the answer to the last command."""
     assert process.stdout is not None  # noqa: S101 - for the type checker
-    while line := await _read_line(process.stdout):
+    while True:
+        try:
+            line = await process.stdout.readline()
+        except ValueError:  # longer than the limit of the stream
+            raise refused("long-answer") from None
+        if not line:
+            raise refused("process-ended")
         message: dict[str, Any] = json.loads(line)
         if "progress" not in message:
             return message
         if on_progress is not None:
             on_progress(message["progress"])
-    raise refused("process-ended")
-
-
-async def _read_line(stream: asyncio.StreamReader) -> bytes:
-    try:
-        return await stream.readline()
-    except ValueError:  # longer than the limit of the stream
-        raise refused("long-answer") from None

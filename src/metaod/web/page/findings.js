@@ -128,6 +128,7 @@ export function moveFocus(pressed) {
 function nextFinding(finding) {
   const items = [...$("findings").querySelectorAll("[data-finding]")];
   const at = items.findIndex((item) => item.dataset.finding === key(finding));
+  if (at < 0) return null; // only the first of many are listed
   const group = items[at].closest("details");
   const rest = items.slice(at + 1).filter((item) => !$("alike").checked || item.closest("details") !== group);
   return (rest[0] || items[at - 1])?.dataset.finding || null;

@@ -469,7 +469,7 @@ document.addEventListener("keydown", (event) => {
     else if (pressed === "n") judge("right");
     else if (pressed === "b") takeFindingBack();
     else if (pressed === "c" && state.finding) $("correction").focus();
-    else if (pressed === "a" && state.finding) $("alike").click();
+    else if (pressed === "a" && state.finding && !$("alike-label").hidden) $("alike").click();
     else if (pressed === "escape") closeRow();
     else if (pressed.startsWith("arrow") && event.target.closest?.("#findings")) moveFocus(pressed);
     else return;
