@@ -38,6 +38,15 @@ def test_new_rows_are_scaled_by_the_training_table():
     assert detector.decision_function(X[:1] + 1e6)[0] > np.median(detector.decision_scores_)
 
 
+@pytest.mark.parametrize("model", ["KNN()", 'ZAverage(members="ECOD() + KNN()")'])
+@pytest.mark.parametrize("columns", [[0, 1, 2], [0, 1, 2, 3, 3]])
+def test_new_rows_with_other_columns_are_refused(model, columns):
+    detector = ModelSpec.parse(model).to_pyod().fit(X)
+    with pytest.raises(BadParameter) as caught:
+        detector.decision_function(X[:, columns])
+    assert (caught.value.name, caught.value.legal) == ("X", "a matrix of 4 columns")
+
+
 def test_cloneable_with_scikit_learns_parameters():
     detector = ModelSpec.parse("COF(n_neighbors=5)").to_pyod(random_state=1, contamination=0.2)
     copy = clone(detector)

@@ -81,14 +81,6 @@ def test_refitting_forgets_the_former_table(name):
     np.testing.assert_array_equal(again.decision_function(NEW), fresh.decision_function(NEW))
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-def test_other_columns_are_refused(name):
-    detector = build(name).fit(TRAIN)
-    with pytest.raises(BadParameter) as error:
-        detector.decision_function(NEW[:, :2])
-    assert (error.value.name, error.value.legal) == ("X", "a matrix of 3 columns")
-
-
 @pytest.mark.parametrize(
     ("name", "params"),
     [
@@ -105,7 +97,7 @@ def test_other_columns_are_refused(name):
         ("SCiForest", {"n_trials": 0}), ("SCiForest", {"max_depth": 0}),
         ("SCiForest", {"n_dims": None}), ("ExtendedIForest", {"max_samples": 1}),
         ("MCD", {"core": 0}), ("MCD", {"core": 1.5}), ("MCD", {"core": float("nan")}),
-        ("CBLOF", {"n_clusters": 0}),
+        ("CBLOF", {"n_clusters": 0}), ("CBLOF", {"use_weights": "no"}), ("PCA", {"weighted": "no"}),
     ],
     ids=str,
 )  # fmt: skip
@@ -123,6 +115,7 @@ def test_illegal_hyperparameters_are_named(name, params):
         ("IForest(max_features=9)", "BadParameter: The 'max_features'"),
         ("MCD(n_fixed=2)", "BadParameter: The 'params' parameter of MCD"),
         ("ABOD(n_neighbors=true)", "BadParameter: The 'n_neighbors'"),
+        ("CBLOF(n_clusters=few)", "BadParameter: The 'n_clusters'"),
     ],
 )
 def test_illegal_hyperparameters_fail_only_their_model(text, reason):

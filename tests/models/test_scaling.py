@@ -57,12 +57,9 @@ def test_any_finite_matrix_gives_finite_zscores_or_a_clear_error(X):
     np.testing.assert_allclose(scaled.std(axis=0), 1, atol=1e-6)
 
 
-def test_unknown_scaling_and_wrong_width_are_refused():
-    X = np.eye(3)
+def test_an_unknown_scaling_is_refused():
     with pytest.raises(BadParameter, match="scaling"):
-        fit_scaling("minmax", X)
-    with pytest.raises(BadParameter, match="3 columns"):
-        fit_scaling("zscore", X).transform(X[:, :2])
+        fit_scaling("minmax", np.eye(3))
 
 
 def mixed_table():

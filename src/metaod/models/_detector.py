@@ -126,6 +126,9 @@ class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotat
             raise UserError(problem, where=str(self.spec), remedy=remedy)
         own = family(self._model().detector)
         X = check_array(X, dtype=np.float64)
+        if X.shape[1] != self.n_features_in_:
+            legal = f"a matrix of {self.n_features_in_} columns"
+            raise BadParameter("SpecDetector", "X", legal, f"one of {X.shape[1]} columns")
         X = X[:, self._columns] if own.builtin else X
         # blocks bound the memory; a user's own family may score all rows together
         block = _BLOCK if own.builtin else len(X)

@@ -47,11 +47,7 @@ class Estimator(ABC):
 
     def decision_function(self, X: Any) -> Scores:
         """Return the scores of new rows, each against the training table."""
-        rows = _matrix(X)
-        if rows.shape[1] != self.n_features_in_:
-            legal = f"a matrix of {self.n_features_in_} columns"
-            raise BadParameter(type(self).__name__, "X", legal, f"one of {rows.shape[1]} columns")
-        return self._score(rows)
+        return self._score(_matrix(X))
 
     def check(self) -> None:
         """Refuse illegal hyperparameters."""

@@ -31,6 +31,18 @@ Rule = Callable[[Params, int, int], str | None]
 _NOT_HYPERPARAMETERS = frozenset({"random_state", "contamination"})
 
 
+def more_rows_than(name: str, default: int) -> Rule:
+    """Return the rule that a table has more rows than a hyperparameter's value."""
+
+    def rule(params: Params, n_rows: int, n_columns: int) -> str | None:  # noqa: ARG001 - a rule's signature
+        value = params.get(name, default)
+        if isinstance(value, int) and value >= n_rows:
+            return f"{name}={value} needs at least {value + 1} rows, the table has {n_rows}"
+        return None
+
+    return rule
+
+
 def always_applies(params: Params, n_rows: int, n_columns: int) -> str | None:  # noqa: ARG001 - a rule's signature
     """Allow every model on every table."""
     return None

@@ -9,7 +9,7 @@ narrow tables are searched with a k-d tree.
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -210,18 +210,6 @@ def _without_self(
 
 PAPER_SIZES = (1, 5, 10, 15, 20, 25, 50, 60, 70, 80, 90, 100)
 """Numbers of neighbours in the paper's grids of kNN and LOF."""
-
-
-def more_rows_than_neighbours(default: int) -> Callable[[dict[str, Any], int, int], str | None]:
-    """Return the rule that a table has more rows than ``n_neighbors``."""
-
-    def rule(params: dict[str, Any], n_rows: int, n_columns: int) -> str | None:  # noqa: ARG001 - a rule's signature
-        k = params.get("n_neighbors", default)
-        if isinstance(k, int) and k >= n_rows:
-            return f"n_neighbors={k} needs at least {k + 1} rows, the table has {n_rows}"
-        return None
-
-    return rule
 
 
 class NeighbourEstimator(Estimator):

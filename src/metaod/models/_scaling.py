@@ -41,7 +41,6 @@ class FittedScaling:
     """
 
     name: str
-    n_columns: int
     kept: npt.NDArray[np.intp]
     unit: Matrix
     center: Matrix
@@ -60,9 +59,6 @@ class FittedScaling:
 
     def transform(self, X: Matrix) -> Matrix:
         """Scale a matrix with the columns that it was fitted on."""
-        if X.ndim != 2 or X.shape[1] != self.n_columns:
-            legal = f"a matrix of {self.n_columns} columns"
-            raise BadParameter("FittedScaling.transform", "X", legal, X.shape)
         measured = self._measured(X)
         if not self.fixed.size:
             return measured
@@ -133,7 +129,7 @@ def fit_scaling(name: str, X: Matrix, fixed: npt.NDArray[np.bool_] | None = None
     if name == "none":
         unit, center, scale = np.ones_like(unit), np.zeros_like(center), np.ones_like(scale)
     unit, center, scale = unit[kept], center[kept], scale[kept]
-    fitted = FittedScaling(name, X.shape[1], kept, unit, center, scale)
+    fitted = FittedScaling(name, kept, unit, center, scale)
     if name in {"zscore", "none"}:
         return fitted
     values = scaled[:, kept]
@@ -178,17 +174,11 @@ def _with_fixed(name: str, X: Matrix, fixed: npt.NDArray[np.bool_]) -> FittedSca
     varies = values.min(axis=0) < values.max(axis=0)
     places, center = places[varies], values[:, varies].mean(axis=0)
     nothing = np.empty(0)
-    inner = FittedScaling(name, len(measured), np.empty(0, np.intp), nothing, nothing, nothing)
+    inner = FittedScaling(name, np.empty(0, np.intp), nothing, nothing, nothing)
     scaled, _ = _in_range(X[:, measured])
     if _varies(scaled, scaled.std(axis=0)).any() or not places.size:
         inner = fit_scaling(name, X[:, measured])
-    return replace(
-        inner,
-        n_columns=X.shape[1],
-        kept=measured[inner.kept],
-        fixed=places,
-        fixed_center=center,
-    )
+    return replace(inner, kept=measured[inner.kept], fixed=places, fixed_center=center)
 
 
 def why_not_scaled(scaling: str, n_rows: int, n_columns: int) -> str | None:

@@ -6,8 +6,8 @@ from typing import Any, Self
 import numpy as np
 
 from metaod.models._arrays import Matrix, Scores, njit
-from metaod.models._family import Family
-from metaod.models._neighbours import NeighbourEstimator, Neighbours, more_rows_than_neighbours
+from metaod.models._family import Family, more_rows_than
+from metaod.models._neighbours import NeighbourEstimator, Neighbours
 
 
 class ABOD(NeighbourEstimator):
@@ -100,5 +100,5 @@ FAMILY = Family(
     "ABOD",
     ABOD,
     {"n_neighbors": (3, 5, 10, 15, 20, 25, 50, 60, 70, 80, 90, 100)},
-    rule=more_rows_than_neighbours(5),
+    rule=more_rows_than("n_neighbors", 5),
 )

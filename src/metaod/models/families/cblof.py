@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import scipy
 
-from metaod._legal import Whole, parameters
+from metaod._legal import OneOf, Whole, parameters
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._estimator import Estimator
-from metaod.models._family import MANY_ROWS, Family, Settings
+from metaod.models._family import MANY_ROWS, Family, Settings, more_rows_than
 
 _SHARE_OF_LARGE = 0.9  # alpha in PyOD: the large clusters have at least this share of the rows
 _DROP = 5  # beta in PyOD: ratio of sizes at which small clusters begin
@@ -21,7 +21,7 @@ class CBLOF(Estimator):
     large.
     """
 
-    legal = parameters(n_clusters=Whole(1))
+    legal = parameters(n_clusters=Whole(1), use_weights=OneOf((False, True)))
 
     def __init__(
         self, n_clusters: int = 8, use_weights: bool = False, random_state: Any = None
@@ -66,19 +66,12 @@ class CBLOF(Estimator):
         return scores * self.sizes_[labels] if self.use_weights else scores
 
 
-def _more_rows_than_clusters(params: dict[str, Any], n_rows: int, n_columns: int) -> str | None:  # noqa: ARG001 - a rule's signature
-    k = params.get("n_clusters", 8)
-    if n_rows <= k:
-        return f"n_clusters={k} needs at least {k + 1} rows, the table has {n_rows}"
-    return None
-
-
 FAMILY = Family(
     "CBLOF",
     CBLOF,
     {"n_clusters": (8,)},
     random=True,
-    rule=_more_rows_than_clusters,
+    rule=more_rows_than("n_clusters", 8),
     extended=(Settings({"n_clusters": (8,)}),),
     learned_rows=MANY_ROWS,
 )

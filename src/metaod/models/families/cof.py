@@ -6,8 +6,8 @@ from typing import Any, Self
 import numpy as np
 
 from metaod.models._arrays import Matrix, Scores, njit
-from metaod.models._family import Family
-from metaod.models._neighbours import NeighbourEstimator, Neighbours, more_rows_than_neighbours
+from metaod.models._family import Family, more_rows_than
+from metaod.models._neighbours import NeighbourEstimator, Neighbours
 
 
 class COF(NeighbourEstimator):
@@ -99,5 +99,5 @@ FAMILY = Family(
     "COF",
     COF,
     {"n_neighbors": (3, 5, 10, 15, 20, 25, 50)},
-    rule=more_rows_than_neighbours(20),
+    rule=more_rows_than("n_neighbors", 20),
 )

@@ -9,12 +9,11 @@ import scipy
 from metaod._legal import OneOf, Whole, parameters
 from metaod.models import _new_rows
 from metaod.models._arrays import Matrix, Scores
-from metaod.models._family import MORE_ROWS, Family, Settings
+from metaod.models._family import MORE_ROWS, Family, Settings, more_rows_than
 from metaod.models._neighbours import (
     PAPER_SIZES,
     NeighbourEstimator,
     Neighbours,
-    more_rows_than_neighbours,
     run_neighbours,
 )
 from metaod.models._new_rows import TrainingRows
@@ -92,7 +91,7 @@ FAMILY = Family(
     KNN,
     {"n_neighbors": PAPER_SIZES, "method": _METHODS},
     title="k nearest neighbours",
-    rule=more_rows_than_neighbours(5),
+    rule=more_rows_than("n_neighbors", 5),
     canonical=_one_neighbour_has_one_distance,
     extended=(
         Settings({"n_neighbors": (5, 20, 100, 300), **_LARGEST}),

@@ -7,13 +7,8 @@ import numpy as np
 
 from metaod._legal import OneOf, Whole, parameters
 from metaod.models._arrays import Matrix, Scores
-from metaod.models._family import MORE_ROWS, Family, Settings
-from metaod.models._neighbours import (
-    PAPER_SIZES,
-    NeighbourEstimator,
-    Neighbours,
-    more_rows_than_neighbours,
-)
+from metaod.models._family import MORE_ROWS, Family, Settings, more_rows_than
+from metaod.models._neighbours import PAPER_SIZES, NeighbourEstimator, Neighbours
 
 _METRICS = ("manhattan", "euclidean", "minkowski")
 
@@ -82,7 +77,7 @@ FAMILY = Family(
     "LOF",
     LOF,
     {"n_neighbors": PAPER_SIZES, "metric": _METRICS},
-    rule=more_rows_than_neighbours(20),
+    rule=more_rows_than("n_neighbors", 20),
     canonical=_minkowski_is_euclidean,
     extended=(Settings({"n_neighbors": (20, 100, 400), "metric": ("euclidean",)}),),
     learned_rows=MORE_ROWS,

@@ -3,6 +3,7 @@
 import numpy as np
 import scipy
 
+from metaod._legal import OneOf, parameters
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._estimator import Estimator
 from metaod.models._family import MANY_ROWS, Family, Settings
@@ -16,6 +17,8 @@ class PCA(Estimator):
     Scores are those of PyOD's ``PCA`` without standardisation (the model's scaling does it) and
     without components that have no variance, by which PyOD's divides.
     """
+
+    legal = parameters(weighted=OneOf((False, True)))
 
     def __init__(self, weighted: bool = True) -> None:
         self.weighted = weighted
