@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from distributed import Client, get_worker
-from made_store import content
 
-from metaod.store import Store
 from metaod.store._tasks import OutOfMemory, run_task
 
 
@@ -91,12 +89,6 @@ def kill(process):
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-
-
-def content_of(path):
-    """All that a store holds but for timings."""
-    with Store(path, read_only=True) as store:
-        return content(store, seconds=False)
 
 
 class Running:

@@ -80,16 +80,11 @@ def filled_store(place="sqlite://"):
     return store
 
 
-def content(store, *, seconds=True):
+def content(store):
     """Everything that a store holds, comparable."""
     found = [store.datasets(), store.models()]
     for record in store.datasets():
-        for item in (*store.evaluations(record.fingerprint), *store.cells(record.fingerprint)):
-            values = {name: getattr(item, name) for name in item.__slots__}
-            if not seconds:
-                values.pop("seconds")
-            found.append(repr(values))
-        found += [
-            (repr(item), item.values.tobytes()) for item in store.metafeatures(record.fingerprint)
-        ]
+        name = record.fingerprint
+        found += map(repr, (*store.evaluations(name), *store.cells(name)))
+        found += [(repr(item), item.values.tobytes()) for item in store.metafeatures(name)]
     return found

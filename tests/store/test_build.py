@@ -16,13 +16,7 @@ from sqlalchemy import event
 from metaod.errors import BadColumn, BadFile, BadParameter, UserError
 from metaod.history import iter_folder
 from metaod.metafeatures import extract
-from metaod.models import (
-    Budget,
-    CellState,
-    model_space,
-    register_family,
-    unregister_family,
-)
+from metaod.models import Budget, CellState, model_space, register_family, unregister_family
 from metaod.store import BuildOptions, Store, build, make_executor, verify
 from metaod.tables import prepare
 

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -174,20 +175,12 @@ def test_a_claim_whose_answer_is_lost_is_claimed_again(store, monkeypatch):
 def test_builders_in_turn_equal_one_builder(tmp_path, postgres):
     folder, url = make_folder(tmp_path / "data", count=5), postgres.new_url()
     run(tmp_path / "serial.db", folder, TINY)
-    done = {}
-
-    def work(name):
-        done[name] = run(url, folder, TINY)
-
     Store(url, create=True).close()
-    threads = [threading.Thread(target=work, args=(name,)) for name in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(3) as pool:
+        reports = list(pool.map(lambda _: run(url, folder, TINY), range(3)))
     assert content(url) == content(tmp_path / "serial.db")
-    assert sum(report.n_tasks for report in done.values()) == 5
-    assert sum(report.states[CellState.OK] for report in done.values()) == 5 * 40
+    assert sum(report.n_tasks for report in reports) == 5
+    assert sum(report.states[CellState.OK] for report in reports) == 5 * 40
 
 
 def test_another_builder_repeats_failures_once(tmp_path, postgres):
@@ -216,11 +209,7 @@ def test_only_what_another_builder_leaves_is_computed(tmp_path, postgres):
     [rest] = [result.task for result in results]
     assert rest.schemas == ()
     assert {trial for _, trial in rest.lacking} == {1}
-    assert {spec.detector for spec in rest.specs} == {
-        "IForest",
-        "LODA",
-        "ZAverage",
-    }  # the random ones
+    assert {spec.detector for spec in rest.specs} == {"IForest", "LODA", "ZAverage"}  # random ones
     run(tmp_path / "serial.db", folder, more)
     assert content(url) == content(tmp_path / "serial.db")
 

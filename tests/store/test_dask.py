@@ -8,10 +8,10 @@ import sys
 import dask
 import numpy as np
 import pytest
+from made_builds import content
 from made_cluster import (
     Cluster,
     Running,
-    content_of,
     nothing,
     run_or_kill_worker,
     run_or_lack_memory,
@@ -55,7 +55,7 @@ def serial(tmp_path_factory):
     place = tmp_path_factory.mktemp("serial")
     folder = make_tables(place / "data", ["first", "second"])
     run(place / "serial.db", folder)
-    return folder, content_of(place / "serial.db")
+    return folder, content(place / "serial.db")
 
 
 def test_a_cluster_and_one_process_agree_bit_for_bit(tmp_path, cluster, serial):
@@ -63,7 +63,7 @@ def test_a_cluster_and_one_process_agree_bit_for_bit(tmp_path, cluster, serial):
     executor = make_executor(scheduler=cluster.address)
     report = run(tmp_path / "a.db", folder, executor=executor)
     assert len(report.plan.tasks) == 2
-    assert content_of(tmp_path / "a.db") == expected
+    assert content(tmp_path / "a.db") == expected
 
 
 def test_a_worker_killed_during_a_task(tmp_path, cluster, serial):
@@ -79,7 +79,7 @@ def test_a_worker_killed_during_a_task(tmp_path, cluster, serial):
     executor = Running(make_executor(scheduler=cluster.address), run_slowly)
     run(tmp_path / "a.db", folder, executor=executor, on_task=kill_one)
     assert killed
-    assert content_of(tmp_path / "a.db") == expected
+    assert content(tmp_path / "a.db") == expected
 
 
 def test_a_task_that_kills_its_worker_fails_and_the_others_do_not(tmp_path, cluster):

@@ -16,16 +16,8 @@ import dask.dataframe as dd
 import made_cluster
 import numpy as np
 import pytest
-from made_cluster import (
-    Cluster,
-    Fake,
-    busy_keys,
-    content_of,
-    kill,
-    n_picks_received,
-    nothing,
-    times_of,
-)
+from made_builds import content
+from made_cluster import Cluster, Fake, busy_keys, kill, n_picks_received, nothing, times_of
 from test_dask import FAMILIES, make_tables, run
 
 import metaod
@@ -41,7 +33,7 @@ def serial(tmp_path_factory):
     place = tmp_path_factory.mktemp("serial")
     folder = make_tables(place / "data", [f"set{k:02d}" for k in range(8)])
     run(place / "serial.db", folder)
-    return folder, content_of(place / "serial.db")
+    return folder, content(place / "serial.db")
 
 
 SLOWLY = """
@@ -98,7 +90,7 @@ def test_the_driver_is_killed(tmp_path, serial):
         _, errors = done.communicate(timeout=300)
         assert done.returncode == 0, errors
         assert f"{8 - before} datasets to evaluate, {before} finished before" in errors
-    assert content_of(path) == expected
+    assert content(path) == expected
 
 
 def test_the_scheduler_is_killed_and_started_again(tmp_path, serial):
@@ -120,7 +112,7 @@ def test_the_scheduler_is_killed_and_started_again(tmp_path, serial):
         _, errors = done.communicate(timeout=300)
         assert done.returncode == 0, errors
         assert f"{before} finished before" in errors
-    assert content_of(path) == expected
+    assert content(path) == expected
 
 
 def test_an_interrupt_cancels_what_runs(tmp_path, serial):
@@ -162,7 +154,7 @@ def test_workers_that_join_later_are_used(tmp_path, serial):
                 cluster.add_worker()
             seen.add(address)
         assert len(seen) == 2
-    assert content_of(tmp_path / "a.db") == expected
+    assert content(tmp_path / "a.db") == expected
 
 
 @pytest.mark.parametrize("other_content", [False, True])
@@ -179,7 +171,7 @@ def test_workers_without_the_files(tmp_path, serial, monkeypatch, other_content)
     with Cluster(tmp_path, cwd=elsewhere) as cluster:
         executor = make_executor(scheduler=cluster.address)
         run(tmp_path / "a.db", folder.name, executor=executor)
-    assert content_of(tmp_path / "a.db") == expected
+    assert content(tmp_path / "a.db") == expected
 
 
 def test_memory(tmp_path, serial):

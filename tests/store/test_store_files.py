@@ -8,15 +8,7 @@ from contextlib import closing, contextmanager
 from tempfile import gettempdir
 
 import pytest
-from made_store import (
-    HBOS,
-    content,
-    dataset,
-    filled_store,
-    fingerprint,
-    new_store,
-    ok,
-)
+from made_store import HBOS, content, dataset, filled_store, fingerprint, new_store, ok
 from sqlalchemy import event
 
 from metaod.errors import BadFile, BadParameter, UserError
@@ -55,39 +47,37 @@ def ordinary_user(*folders):
 # what is no store
 
 
-def other_programs_database(path):
+def execute(path, script):
     with closing(sqlite3.connect(path)) as connection:
-        connection.executescript("CREATE TABLE meta (key, value); CREATE TABLE t (x);")
+        connection.executescript(script)
 
 
-def marked_but_empty(path):
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript(f"PRAGMA application_id = {APPLICATION_ID}; CREATE TABLE t (x);")
-
-
-def marked_with_another_meta(path):
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript(
-            f"PRAGMA application_id = {APPLICATION_ID}; CREATE TABLE meta (key, value);"
-        )
-
-
-def without_a_column(path):
+def change_a_store(path, script):
     filled_store(path).close()
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript("ALTER TABLE datasets DROP COLUMN licence")
+    execute(path, script)
 
 
+MARK = f"PRAGMA application_id = {APPLICATION_ID};"
+META = "CREATE TABLE meta (key, value);"
 NO_STORES = {
     "zero bytes": (lambda path: path.touch(), "is an empty file, not a store"),
     "text": (lambda path: path.write_text("a,b\n1,2\n" * 100), "is not a store: file is not"),
     "zeros": (lambda path: path.write_bytes(bytes(8192)), "is not a store: file is not"),
     "one byte": (lambda path: path.write_bytes(b"S"), "is not a store"),
     "a folder": (lambda path: path.mkdir(), "is a folder"),
-    "another program's": (other_programs_database, "another program's SQLite database"),
-    "marked, empty": (marked_but_empty, "it lacks the table 'meta'"),
-    "marked, other meta": (marked_with_another_meta, "its table 'meta' is another program's"),
-    "without a column": (without_a_column, "its table 'datasets' lacks licence"),
+    "another program's": (lambda path: execute(path, META), "another program's SQLite database"),
+    "marked, empty": (
+        lambda path: execute(path, f"{MARK} CREATE TABLE t (x)"),
+        "it lacks the table 'meta'",
+    ),
+    "marked, other meta": (
+        lambda path: execute(path, MARK + META),
+        "its table 'meta' is another program's",
+    ),
+    "without a column": (
+        lambda path: change_a_store(path, "ALTER TABLE datasets DROP COLUMN licence"),
+        "its table 'datasets' lacks licence",
+    ),
 }
 
 
@@ -142,11 +132,8 @@ def test_damage_inside_is_a_bad_file_when_it_is_met(tmp_path):
 )  # fmt: skip
 def test_a_value_that_another_program_wrote_is_a_bad_file(tmp_path, table, column, value):
     path = tmp_path / "a.db"
-    filled_store(path).close()
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA ignore_check_constraints = ON")
-        connection.execute(f"UPDATE {table} SET {column} = {value}")
-        connection.commit()
+    script = f"PRAGMA ignore_check_constraints = ON; UPDATE {table} SET {column} = {value}"
+    change_a_store(path, script)
     with pytest.raises(BadFile, match=r"a\.db: is damaged: .*; restore a copy"):
         content(Store(path, read_only=True))
 
@@ -209,16 +196,10 @@ def test_files_left_by_a_killed_creator_are_replaced(tmp_path):
 # versions
 
 
-def set_version(path, version):
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE meta SET value = ? WHERE key = 'schema_version'", [version])
-
-
 @pytest.mark.parametrize("version", ["0", "12"])
 def test_a_store_of_another_version_is_refused(tmp_path, version):
     path = tmp_path / "a.db"
-    filled_store(path).close()
-    set_version(path, version)
+    change_a_store(path, f"UPDATE meta SET value = '{version}' WHERE key = 'schema_version'")
     before = listing(tmp_path)
     for read_only in (False, True):
         with pytest.raises(UserError, match=f"schema version {version}, this") as caught:

@@ -6,6 +6,7 @@ import re
 import sys
 import threading
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout
 from urllib.parse import quote
 
@@ -249,20 +250,8 @@ def test_text_that_postgresql_cannot_hold(postgres):
 
 def test_several_create_a_store_at_once(postgres):
     url = postgres.new_url()
-    failed = []
-
-    def create(number):
-        try:
-            new_store(url, [number]).close()
-        except Exception as error:
-            failed.append(error)
-
-    threads = [threading.Thread(target=create, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failed == []
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda number: new_store(url, [number]).close(), range(4)))
     with Store(url) as store:
         assert (len(store.datasets()), len(store.models())) == (4, 4)
 

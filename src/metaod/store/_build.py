@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -124,23 +124,17 @@ def build(
             store.add_models(references, is_reference=True)
             store.add_datasets(plan.datasets)
         if shared is None:
-            results = _recorded(executor.run(run_task, iter(tasks)), record)
+            results = executor.run(run_task, iter(tasks))
         else:
             replan = partial(_replan, store, found, options)
             results = shared.run(executor, tasks, tuple(options.retry), replan, record, on_others)
         for result in results:
+            if shared is None:
+                record(result)
             n_tasks += 1
             states.update(item.state for item in result.evaluations)
             on_task(result)
     return BuildReport(plan, states, time.perf_counter() - start, n_tasks)
-
-
-def _recorded(
-    results: Iterable[TaskResult], record: Callable[[TaskResult], None]
-) -> Iterable[TaskResult]:
-    for result in results:
-        record(result)
-        yield result
 
 
 def _read_datasets(

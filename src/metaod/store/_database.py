@@ -48,9 +48,8 @@ class StoreLocation:
         except (ArgumentError, ValueError):
             # the error that is not shown contains the address
             raise _bad_address("a path or a database's URL", text) from None
-        on_server = server.server_url(url)
-        if on_server is not None:
-            return cls(on_server)
+        if url.drivername in server.NAMES:
+            return cls(url.set(drivername=server.DRIVER))
         if url.query or url.drivername not in {"sqlite", "sqlite+pysqlite"}:
             legal = "a path, sqlite:///PATH, or postgresql://USER@HOST/DATABASE"
             raise _bad_address(legal, text)

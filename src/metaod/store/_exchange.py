@@ -63,7 +63,6 @@ _TABLES: Mapping[str, Table] = {
     "cells.parquet": schema.cells,
     "evaluations.parquet": schema.evaluations,
 }
-_OPTIONAL = {"evaluations.parquet"}
 _ARROW = {int: "int64", float: "double", bool: "bool", bytes: "binary"}
 _METAFEATURE_FILE = re.compile(r"metafeatures-([a-z][a-z0-9_]{0,63})-([0-9]{1,9})\.parquet")
 
@@ -250,7 +249,7 @@ class _ExportedStore:
         self._folder = folder
         self._entries = _read_manifest(folder)
         for file in _TABLES:
-            if file not in self._entries and file not in _OPTIONAL:
+            if file not in self._entries and file != "evaluations.parquet":
                 manifest = folder / _MANIFEST
                 raise BadFile(manifest, f"does not list {file}", remedy="export it again")
         datasets = self._records("datasets.parquet", ("fingerprint",), lambda r: DatasetRecord(**r))
@@ -267,11 +266,12 @@ class _ExportedStore:
                 build = partial(_vector, found[1], int(found[2]))
                 for dataset, vector in self._records(file, ("dataset",), build):
                     vectors[dataset].append(vector)
-        cells = self._records("cells.parquet", ("dataset", "model"), _cell)
+        build_cell = partial(_result, partial(Cell, imported=True))
+        cells = self._records("cells.parquet", ("dataset", "model"), build_cell)
         trials: Iterator[tuple[str, Evaluation]] = iter(())
         if "evaluations.parquet" in self._entries:
             identity = ("dataset", "model", "trial")
-            trials = self._records("evaluations.parquet", identity, _evaluation)
+            trials = self._records("evaluations.parquet", identity, partial(_result, Evaluation))
         names = sorted(self._fingerprints)
         for dataset, evaluations, stored in zip(
             names, _by_dataset(trials, names), _by_dataset(cells, names), strict=True
@@ -324,14 +324,9 @@ def _model(row: _Row) -> ModelRecord:
     return ModelRecord(spec, row["is_reference"])
 
 
-def _cell(row: _Row) -> tuple[str, Cell]:
+def _result(kind: Callable[..., _Record], row: _Row) -> tuple[str, _Record]:
     state = CellState(row.pop("state"))
-    return row.pop("dataset"), Cell(state=state, imported=True, **row)
-
-
-def _evaluation(row: _Row) -> tuple[str, Evaluation]:
-    state = CellState(row.pop("state"))
-    return row.pop("dataset"), Evaluation(state=state, **row)
+    return row.pop("dataset"), kind(state=state, **row)
 
 
 def _vector(name: str, version: int, row: _Row) -> tuple[str, MetaFeatureRecord]:

@@ -253,10 +253,8 @@ def _content_of(task: BuildTask) -> bytes:
     try:
         return task.entry.path.read_bytes()
     except OSError as error:
-        what, remedy = (
-            f"cannot be read ({error.strerror})",
-            "put it back, and start the build again",
-        )
+        what = f"cannot be read ({error.strerror})"
+        remedy = "put it back, and start the build again"
         raise BadFile(task.entry.path, what, remedy=remedy) from error
 
 

@@ -6,7 +6,6 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from sqlalchemy import Connection, Double, Select, Table, func, select, type_coerce
 
@@ -48,7 +47,7 @@ class Queries(Database):
         if measure not in legal:
             raise BadParameter("performance_matrix", "measure", legal, measure)
         cells = tables.cells
-        # NumPy makes NaN of NULL
+        # pandas makes NaN of NULL
         query = select(cells.c.dataset, cells.c.model, type_coerce(cells.c[measure], Double))
         with self.reading() as connection:
             dataset_keys, model_keys = rows.dataset_keys(connection), rows.model_keys(connection)
@@ -59,21 +58,18 @@ class Queries(Database):
                 if name not in model_keys:
                     raise BadParameter("performance_matrix", "models", "models of the store", name)
             fingerprints = [item.fingerprint for item in rows.read_datasets(connection)]
-            found = connection.execute(query).all()
-        dataset, model, value = zip(*found, strict=True) if found else ((), (), ())
-        i = _positions(dataset_keys, fingerprints)[np.array(dataset, dtype=np.intp)]
-        j = _positions(model_keys, columns)[np.array(model, dtype=np.intp)]
-        wanted = j >= 0
-        P = np.full((len(fingerprints), len(columns)), np.nan)
-        P[i[wanted], j[wanted]] = np.array(value, dtype=np.float64)[wanted]
-        filled = np.zeros(len(fingerprints), dtype=bool)
-        filled[i[wanted]] = True
-        frame = pd.DataFrame(
-            P,
-            index=pd.Index(fingerprints, dtype=object, name="dataset"),
+            found = pd.DataFrame(connection.execute(query).all(), columns=["row", "column", "P"])
+        wanted = [model_keys[name] for name in columns]
+        found = found[found["column"].isin(wanted)]
+        # pivot_table would leave out datasets without any figure
+        table = found.pivot(index="row", columns="column", values="P")  # noqa: PD010 - as above
+        filled = [name for name in fingerprints if dataset_keys[name] in table.index]
+        table = table.reindex(index=[dataset_keys[name] for name in filled], columns=wanted)
+        return pd.DataFrame(
+            table.to_numpy(dtype=np.float64),
+            index=pd.Index(filled, dtype=object, name="dataset"),
             columns=pd.Index(columns, dtype=object, name="model"),
         )
-        return frame[filled]
 
     def metafeature_matrix(self, schema_name: str, version: int | None = None) -> pd.DataFrame:
         """Return the meta-features of every dataset in one schema, the paper's M.
@@ -348,13 +344,6 @@ def read_frame(connection: Connection, table: Table) -> pd.DataFrame:
         if column.type.python_type in (float, bool):
             frame[column.name] = frame[column.name].astype(column.type.python_type)
     return frame.sort_values([item.name for item in table.primary_key], ignore_index=True)
-
-
-def _positions(keys: dict[str, int], names: list[str]) -> npt.NDArray[np.intp]:
-    """Return the position of each database key in a list of names, or -1."""
-    positions = np.full(max(keys.values(), default=0) + 1, -1, dtype=np.intp)
-    positions[[keys[name] for name in names]] = np.arange(len(names))
-    return positions
 
 
 def _finished_trials(

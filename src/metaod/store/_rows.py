@@ -4,7 +4,7 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from functools import update_wrapper
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -102,9 +102,7 @@ def insert_datasets(connection: Connection, records: Iterable[DatasetRecord]) ->
     """Add the datasets that are new; return how many."""
     records = list(records)
     new = {item.fingerprint for item in records} - dataset_keys(connection).keys()
-    names = [item.name for item in schema.datasets.c if not item.primary_key]
-    rows = [{name: getattr(record, name) for name in names} for record in records]
-    insert_new(connection, schema.datasets, rows)
+    insert_new(connection, schema.datasets, [asdict(record) for record in records])
     return len(new)
 
 

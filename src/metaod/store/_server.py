@@ -11,15 +11,16 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from sqlalchemy import URL, Connection, Engine, Function, create_engine, func, select
+from sqlalchemy import URL, Connection, Engine, create_engine, func, select
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, ProgrammingError
 
 from metaod.errors import HIDDEN, MissingExtra, UserError, hide_password
 
 Result = TypeVar("Result")
 
-_DRIVER = "postgresql+psycopg"
-_NAMES = {"postgres", "postgresql", _DRIVER}
+DRIVER = "postgresql+psycopg"
+NAMES = {"postgres", "postgresql", DRIVER}
+"""Names of PostgreSQL in addresses that users have."""
 
 _TRANSACTION = 0x4D654F44  # the class of the advisory locks of transactions: "MeOD"
 
@@ -29,11 +30,6 @@ WAITS = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 30.0, 30.0)
 
 class Interrupted(UserError):
     """A transaction that was not finished and may be repeated: the connection or a lock failed."""
-
-
-def server_url(url: URL) -> URL | None:
-    """Return the address of a PostgreSQL server with its driver; None for any other address."""
-    return url.set(drivername=_DRIVER) if url.drivername in _NAMES else None
 
 
 def shown_url(url: URL) -> str:
@@ -71,16 +67,10 @@ def lock_transaction(connection: Connection, timeout: float, *, shared: bool) ->
     """Wait for the advisory lock of writing transactions, which ends with the transaction."""
     lock = func.pg_advisory_xact_lock_shared if shared else func.pg_advisory_xact_lock
     milliseconds = str(max(1, round(1000 * timeout)))
-    connection.execute(
-        select(
-            func.set_config("lock_timeout", milliseconds, True), lock(_TRANSACTION, _namespace())
-        )
-    )
-
-
-def _namespace() -> Function[int]:
     # stores in two schemas of one database have different locks
-    return func.hashtext(func.coalesce(func.current_schema(), ""))
+    namespace = func.hashtext(func.coalesce(func.current_schema(), ""))
+    limit = func.set_config("lock_timeout", milliseconds, True)
+    connection.execute(select(limit, lock(_TRANSACTION, namespace)))
 
 
 def repeated(operation: Callable[[], Result]) -> Result:

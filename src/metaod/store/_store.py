@@ -1,6 +1,7 @@
 """The store: reading and writing records."""
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from sqlalchemy import Connection, select
 
@@ -50,22 +51,19 @@ class Store(Queries):
 
     def add_datasets(self, records: Sequence[DatasetRecord]) -> int:
         """Add the datasets that are new; return how many."""
-
-        def insert() -> int:
-            with self.writing() as connection:
-                return rows.insert_datasets(connection, records)
-
-        return self.repeat(insert)
+        return self._insert(rows.insert_datasets, records)
 
     def add_models(self, specs: Iterable[ModelSpec], *, is_reference: bool = False) -> int:
         """Add the models that are new; return how many."""
         records = [ModelRecord(spec, is_reference) for spec in specs]
+        return self._insert(rows.insert_models, records)
 
-        def insert() -> int:
+    def _insert(self, insert: Callable[[Connection, Any], int], records: Sequence[Any]) -> int:
+        def write() -> int:
             with self.writing() as connection:
-                return rows.insert_models(connection, records)
+                return insert(connection, records)
 
-        return self.repeat(insert)
+        return self.repeat(write)
 
     def record_task(
         self,

@@ -1,14 +1,15 @@
 """What a build computes on one dataset: options, tasks, and their results."""
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice, repeat
 from pathlib import Path
 from typing import Self
 
-import numpy as np
 from threadpoolctl import threadpool_limits
 
 from metaod.errors import BadFile, BadParameter, UserError
@@ -33,7 +34,6 @@ from metaod.options import Building, document, option
 from metaod.store._schema import MetaFeatureRecord
 from metaod.tables import PreparedTable, prepare
 
-_KERNEL_BYTES = 4.0  # a pair of rows in the kernel matrix that serves all OCSVMs of a kernel
 _TABLE_COPIES = 6  # as read, as prepared, as scaled, and temporary ones
 
 _between_cells: ContextVar[Callable[[], None] | None] = ContextVar("between_cells", default=None)
@@ -102,10 +102,14 @@ class BuildOptions(Building):
 
     def n_trials(self) -> dict[str, int]:
         """Return the number of trials of each model and reference, by id."""
+        return {model: self.trials if random else 1 for model, random in self.are_random().items()}
+
+    def are_random(self) -> dict[str, bool]:
+        """Return whether each model and reference needs a seed, by id."""
         random = {s.id: s.is_random for s in (*self.specs(), *self.reference_models())}
         if (mega := self.mega_ensemble()) is not None:
             random[mega.spec.id] = mega.is_random
-        return {model: self.trials if is_random else 1 for model, is_random in random.items()}
+        return random
 
 
 document(BuildOptions, options=BuildOptions.declared())
@@ -161,8 +165,6 @@ class BuildTask:
         limit = self.options.budget.bytes
         # a cell beyond the budget is not started; nothing is known of a family without a law
         sizes = [cost.n_bytes for cost in expected_costs(singles, n_rows, n_columns)]
-        if any(spec.detector == "OCSVM" for spec in singles):
-            sizes.append(_KERNEL_BYTES * n_rows**2)
         largest = max((size for size in sizes if size <= limit), default=0.0)
         kept = sum(self.options.trials if spec.is_random else 1 for spec in averaged)
         kept += self.options.trials + 1
@@ -179,14 +181,11 @@ class BuildTask:
 
     def lost(self, reason: str, state: CellState = CellState.FAILED) -> "TaskResult":
         """Return the result of a task that could not be computed."""
-        random = {spec.id for spec in self.specs if spec.is_random}
-        if self.ensemble is not None and self.ensemble.is_random:
-            random.add(self.ensemble.spec.id)
+        random = self.options.are_random()
         cells = [
-            Evaluation(model, trial, state,
-                       seed=trial if model in random else None, reason=reason)
+            Evaluation(model, trial, state, seed=trial if random[model] else None, reason=reason)
             for model, trial in sorted(self.lacking)
-        ]  # fmt: skip
+        ]
         return TaskResult(self, tuple(cells))
 
 
@@ -210,32 +209,25 @@ def run_task(task: BuildTask) -> TaskResult:
         try:
             prepared = prepare(dataset.table)
         except UserError as error:
-            undefined = tuple(
-                MetaFeatureRecord(
-                    part.name, part.version, part.names, np.full(len(part.names), np.nan)
-                )
-                for part in map(schema, task.schemas)
-            )
-            return replace(task.lost(str(error)), metafeatures=undefined)
+            return replace(task.lost(str(error)), metafeatures=_extract(None, task.schemas))
         metafeatures = _extract(prepared, task.schemas)
         return replace(_evaluate(task, prepared, dataset), metafeatures=metafeatures)
 
 
-def _extract(prepared: PreparedTable, schemas: tuple[str, ...]) -> tuple[MetaFeatureRecord, ...]:
-    if not schemas:
-        return ()
-    found = extract(prepared, schemas)
-    records, start = [], 0
-    for part in found.schemas:
-        values = found.values[start : start + len(part.features)]
-        records.append(MetaFeatureRecord(part.name, part.version, part.names, values))
-        start += len(part.features)
-    return tuple(records)
+def _extract(
+    prepared: PreparedTable | None, schemas: tuple[str, ...]
+) -> tuple[MetaFeatureRecord, ...]:
+    """Return the meta-features by schema; all are undefined without a prepared table."""
+    values: Iterator[float] = repeat(math.nan)
+    if prepared is not None and schemas:
+        values = iter(extract(prepared, schemas).values)
+    return tuple(
+        MetaFeatureRecord(part.name, part.version, part.names, [*islice(values, len(part.names))])
+        for part in map(schema, schemas)
+    )
 
 
 def _evaluate(task: BuildTask, prepared: PreparedTable, dataset: LabelledDataset) -> TaskResult:
-    if not task.lacking:
-        return TaskResult(task, ())
     check = _between_cells.get()
     evaluations = []
     try:
