@@ -3,7 +3,7 @@
 A class with a `tag` is written with it, so that a field may hold one of several classes.
 """
 
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from math import isfinite
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 
-@dataclass(frozen=True)
 class Shape:
     """The shape of an array that is saved: a number, a name or None for any size, a dimension.
 
@@ -28,16 +27,10 @@ class Shape:
         Whether values may be NaN.
     """
 
-    sizes: tuple[str | int | None, ...]
-    below: str | None = None
-    missing: bool = False
-
     def __init__(
         self, *sizes: str | int | None, below: str | None = None, missing: bool = False
     ) -> None:
-        object.__setattr__(self, "sizes", sizes)
-        object.__setattr__(self, "below", below)
-        object.__setattr__(self, "missing", missing)
+        self.sizes, self.below, self.missing = sizes, below, missing
 
 
 def encode(value: Any) -> Any:

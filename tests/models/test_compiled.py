@@ -5,6 +5,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -102,18 +103,14 @@ def test_threads_share_one_compilation():
     def triple(value):
         return 3 * value
 
-    barrier, results = threading.Barrier(4), []
+    barrier = threading.Barrier(4)
 
-    def call():
+    def call(value):
         barrier.wait()
-        results.append(triple(2.0))
+        return triple(value)
 
-    threads = [threading.Thread(target=call) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert results == [6.0] * 4
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(call, [2.0] * 4)) == [6.0] * 4
 
 
 def test_compilation_is_timed_and_seen_while_it_runs():

@@ -8,12 +8,7 @@ from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
 from metaod.errors import BadParameter, UserError
-from metaod.models import (
-    ModelSpec,
-    SpecDetector,
-    register_family,
-    unregister_family,
-)
+from metaod.models import ModelSpec, SpecDetector, register_family, unregister_family
 
 RNG = np.random.default_rng(0)
 X = np.vstack([RNG.normal(size=(140, 4)), RNG.normal(6, 1, size=(8, 4))]) * [1, 100, 1e-3, 5] + 7

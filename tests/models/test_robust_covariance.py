@@ -7,11 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2, spearmanr
 from sklearn.covariance import MinCovDet
 
-from metaod.models._robust_covariance import (
-    Gaussian,
-    core_gaussian,
-    reweighted_gaussian,
-)
+from metaod.models._robust_covariance import Gaussian, core_gaussian, reweighted_gaussian
 
 DERANDOMIZED = settings(derandomize=True, deadline=None, max_examples=25)
 seeds = st.integers(0, 2**32 - 1)

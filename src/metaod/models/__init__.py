@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 from metaod._lazy import exports
 from metaod.models._arrays import Matrix, Scores, compilation, njit
-from metaod.models._costs import Cost, CostLaw, expected_costs, expected_scoring
+from metaod.models._costs import Cost, expected_costs, expected_scoring
 from metaod.models._estimator import check_contamination, check_n_jobs
-from metaod.models._family import ALL_ROWS_UP_TO, Family, Settings
+from metaod.models._family import ALL_ROWS_UP_TO, Family
 from metaod.models._registry import (
     family,
     find_family,
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALL_ROWS_UP_TO", "COMMITTEE", "SPACES", "AverageDetector", "Budget", "CellState", "Cost",
-    "CostLaw", "Family", "Matrix", "ModelSpec", "ScoreScale", "Scored", "Scores", "Settings",
-    "SpecDetector",
+    "Family", "Matrix", "ModelSpec", "ScoreScale", "Scored", "Scores", "SpecDetector",
     "average_of", "candidate_averages", "check_contamination", "check_n_jobs", "compilation",
     "expected_costs", "expected_scoring", "family", "find_family", "fit_scaling", "member_ids",
     "model_space", "njit", "register_family", "registered_families", "score_models",

@@ -139,13 +139,10 @@ class CostLaw:
             learned=data.get("learned", 0.0),
         )
 
-    def size(self, n_rows: int, n_columns: int) -> float:
-        """Return the part of the time that depends only on the table's shape."""
+    def cost(self, spec: ModelSpec, n_rows: int, n_columns: int) -> Cost:
+        """Return the cost of a fit to all rows."""
         curved = min(n_rows, self.linear_from or n_rows)
-        return float(self.start + curved**self.rows * (n_rows / curved) * n_columns**self.columns)
-
-    def cost(self, spec: ModelSpec, n_rows: int, n_columns: int, size: float) -> Cost:
-        """Return the cost of a fit to all rows; ``size`` is :meth:`size`'s result for the table."""
+        size = float(self.start + curved**self.rows * (n_rows / curved) * n_columns**self.columns)
         value = dict(spec.params).get(self.work) if self.work else None
         # PyOD's HBOS also takes a string, "auto"
         work = float(value) if isinstance(value, int | float) and value > 0 else self.work_default
@@ -195,17 +192,12 @@ def expected_costs(
     """
     _check_shape("expected_costs", n_rows, n_columns)
 
-    @cache
-    def law_and_size(detector: str, n_fitted: int) -> tuple[CostLaw | None, float]:
-        law = _law_of(detector)
-        return law, math.nan if law is None else law.size(n_fitted, n_columns)
-
     @cache  # averages have members in common
     def of_model(spec: ModelSpec, n_fitted: int) -> Cost:
-        law, size = law_and_size(spec.detector, n_fitted)
+        law = _law_of(spec.detector)
         if law is None:
             return UNKNOWN
-        fit = law.cost(spec, n_fitted, n_columns, size)
+        fit = law.cost(spec, n_fitted, n_columns)
         n_new = n_rows - n_fitted
         scoring = _scoring_seconds(spec, n_new, n_columns, n_fitted)
         # in blocks: what stays is a score of every row
@@ -245,9 +237,8 @@ def _scoring_seconds(spec: ModelSpec, n_rows: int, n_columns: int, n_learned: in
     if n_rows == 0:
         return 0.0
     if law.scoring is None:
-        size = law.size(n_learned, n_columns)
-        return n_rows / n_learned * law.cost(spec, n_learned, n_columns, size).seconds
-    by_law = law.scoring.cost(spec, n_rows, n_columns, law.scoring.size(n_rows, n_columns))
+        return n_rows / n_learned * law.cost(spec, n_learned, n_columns).seconds
+    by_law = law.scoring.cost(spec, n_rows, n_columns)
     return float(by_law.seconds * (n_learned / FEW_ROWS) ** law.scoring.learned)
 
 

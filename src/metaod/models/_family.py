@@ -81,7 +81,7 @@ class Family:
         Whether scores depend on ``random_state``.
     rule : callable
         ``rule(params, n_rows, n_columns)`` returns why a model does not apply, or None.
-    canonical : callable or None
+    canonical : callable
         Maps hyperparameters to those that represent all with the same scores.
     builtin : bool
         Whether it belongs to the package and cannot be replaced.
@@ -101,7 +101,7 @@ class Family:
     title: str = ""
     random: bool = False
     rule: Rule = always_applies
-    canonical: Callable[[Params], Params] | None = None
+    canonical: Callable[[Params], Params] = dict
     builtin: bool = False
     extended: Sequence[Settings] = ()
     cost: "CostLaw | None" = field(default=None, repr=False)
@@ -147,10 +147,6 @@ class Family:
         if self.builtin:
             detector.n_fixed, detector.fixed_unit = scaling.fixed.size, scaling.fixed_unit
         return detector
-
-    def canonical_params(self, params: Params) -> Params:
-        """Return the hyperparameters that represent all with the same scores."""
-        return params if self.canonical is None else self.canonical(params)
 
     def why_not(self, params: Params, n_rows: int, n_columns: int) -> str | None:
         """Return why a model does not apply to a table of that size; None if it does."""

@@ -328,8 +328,7 @@ class TreeKind(ABC):
 
     def scores(self, sums: Scores, n_trees: int) -> Scores:
         """Convert summed path lengths to scores in (0, 1]; a row of average depth has 0.5."""
-        scores: Scores = np.exp2(-sums / (n_trees * average_path_length(self.n_samples)))
-        return scores
+        return np.asarray(np.exp2(-sums / (n_trees * average_path_length(self.n_samples))))
 
 
 class Forest(Estimator):

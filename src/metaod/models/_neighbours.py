@@ -21,6 +21,7 @@ import scipy
 from metaod._legal import Whole, parameters
 from metaod.models._arrays import Matrix, Scores, njit
 from metaod.models._estimator import Estimator, grouped
+from metaod.models._new_rows import count_within
 
 Indices = npt.NDArray[np.int32]
 
@@ -163,28 +164,20 @@ def _choose(
 def _reach(row: Matrix, k: int, guess: float) -> float:
     """Return a limit that at least k of the values, and not many more, do not exceed."""
     low, high = 0.0, guess
-    count = _count_within(row, high)
+    count = count_within(row, high)
     while count < k:
         low, high = high, 2 * high + 1e-300
-        count = _count_within(row, high)
+        count = count_within(row, high)
     for _ in range(40):
         if count <= k + k // 4 + 8:
             break
         middle = 0.5 * (low + high)
-        within = _count_within(row, middle)
+        within = count_within(row, middle)
         if within < k:
             low = middle
         else:
             high, count = middle, within
     return high
-
-
-@njit(cache=True, nogil=True)
-def _count_within(row: Matrix, limit: float) -> int:
-    count = 0
-    for t in range(row.size):
-        count += row[t] <= limit
-    return count
 
 
 # the compiler may reorder the additions, to add several columns at once
@@ -279,29 +272,16 @@ _FEWEST_ROWS = 500  # smallest sample of a wide table
 
 
 @dataclass(frozen=True)
-class NeighbourRun:
-    """The nearest other rows of every row searched.
+class NeighbourRun(Neighbours):
+    """The nearest other rows of every row searched; indices are positions in ``rows``.
 
     Parameters
     ----------
     rows : ndarray of int, shape (n_searched,)
         Rows of the table that were searched, ascending.
-    found : Neighbours
-        Distances to the nearest others of these rows, and their positions in ``rows``.
     """
 
     rows: npt.NDArray[np.intp]
-    found: Neighbours
-
-    @property
-    def distances(self) -> Matrix:
-        """Distances to the nearest others of each row searched, in ascending order."""
-        return self.found.distances
-
-    @property
-    def indices(self) -> npt.NDArray[np.int32]:
-        """Positions of these others in ``rows``."""
-        return self.found.indices
 
     def scores(self, kind: Any, k: int) -> Scores:
         """Return a detector's scores of the rows, by k neighbours or by all that were found.
@@ -318,7 +298,7 @@ class NeighbourRun:
         array([5., 4., 5.])
         """
         model = kind(n_neighbors=min(k, self.indices.shape[1]))
-        [(_, scores)] = kind.from_neighbours(np.empty((0, 0)), self.found, [model])
+        [(_, scores)] = kind.from_neighbours(np.empty((0, 0)), self, [model])
         return np.asarray(scores)
 
 
@@ -340,4 +320,5 @@ def run_neighbours(Z: Matrix, seed: int) -> NeighbourRun:
         random = np.random.default_rng(seed)
         rows = np.sort(random.choice(n_rows, most, replace=False, shuffle=False))
         Z = Z[rows]
-    return NeighbourRun(rows, nearest(Z, min(DEPTH, len(Z) - 1), "euclidean"))
+    found = nearest(Z, min(DEPTH, len(Z) - 1), "euclidean")
+    return NeighbourRun(found.distances, found.indices, rows)

@@ -28,7 +28,7 @@ _COARSE = np.float32(1e-3)
 _HUGE = np.float32(1e30)  # squared distances above it might overflow
 _STRIDE = 16  # every so many distances tell where the k-th smallest lies
 _LARGEST, _MEAN, _MEDIAN = range(3)
-_METHODS = ("largest", "mean", "median")
+METHODS = ("largest", "mean", "median")
 
 _HALVINGS = 7  # of the exponent; exp(x) = exp(x / 128) ** 128
 _FLOOR = np.float32(-80.0 / 2**_HALVINGS)  # exp(-80) adds nothing to a sum that has exp(0)
@@ -60,7 +60,7 @@ class TrainingRows:
 
     def kth_distances(self, X: Matrix, k: int, method: str) -> Scores:
         """Return the largest, mean or median distance of each row to the k nearest rows."""
-        kind = _METHODS.index(method)
+        kind = METHODS.index(method)
         return np.asarray(
             _kth_distances(_single(X - self.centre), X, self.columns, self.rows, k, kind)
         )
@@ -132,11 +132,17 @@ def _log_sums(single: Any, X: Any, columns: Any, rows: Any, gamma: float) -> Any
         if not np.isfinite(least):
             result[i] = -np.inf
             continue
-        sum_of = 0.0
-        for t in range(exact.size):
-            sum_of += np.exp(gamma * (least - exact[t]))
-        result[i] = np.log(sum_of) - gamma * least
+        result[i] = log_sum(exact, least, gamma)
     return result
+
+
+@njit(cache=True, nogil=True)
+def log_sum(distances: Any, low: float, gamma: float) -> Any:
+    """Return the logarithm of the sum of exp(-gamma distance); ``low`` is the least distance."""
+    total = 0.0
+    for t in range(distances.size):
+        total += np.exp(gamma * (low - distances[t]))
+    return np.log(total) - gamma * low
 
 
 @njit(cache=True, nogil=True, fastmath=_FASTMATH | {"nnan"})
@@ -209,7 +215,7 @@ def _nearest(distances: Any, k: int, pilot: Any, near: Any) -> Any:
     while True:
         _select(pilot, pilot.size, place)
         limit = pilot[place]
-        if _count_within(distances, limit) >= k:
+        if count_within(distances, limit) >= k:
             break
         if place == pilot.size - 1:
             near[:n] = distances
@@ -224,7 +230,8 @@ def _nearest(distances: Any, k: int, pilot: Any, near: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _count_within(values: Any, limit: Any) -> Any:
+def count_within(values: Any, limit: Any) -> Any:
+    """Return how many of the values do not exceed a limit."""
     count = np.int32(0)
     for t in range(values.size):
         count += np.int32(values[t] <= limit)

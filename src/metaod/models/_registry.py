@@ -12,15 +12,7 @@ from typing import Any
 
 from metaod._legal import Whole
 from metaod.errors import BadParameter
-from metaod.models._family import (
-    FEW_ROWS,
-    Family,
-    Grid,
-    Params,
-    Rule,
-    Settings,
-    always_applies,
-)
+from metaod.models._family import FEW_ROWS, Family, Grid, Params, Rule, Settings, always_applies
 from metaod.models._model_id import ModelId
 
 ENTRY_POINTS = "metaod.families"
@@ -131,17 +123,17 @@ def register_family(
     np.int64(3)
     >>> unregister_family("Mine")
     """
-    _check_name(name)
+    added = Family(
+        name, detector, grid or {}, random=random, rule=rule or always_applies,
+        canonical=canonical or dict, learned_rows=learned_rows,
+    )  # fmt: skip
+    added = _checked(added)
     if name in _PATHS:
         raise _bad("name", "none of the package's own families", name)
     if name in _REGISTRY and not replace:
         raise _bad("name", "a new name", name, remedy="Pass replace=True to replace it")
-    added = Family(
-        name, detector, grid or {}, random=random, rule=rule or always_applies,
-        canonical=canonical, learned_rows=learned_rows,
-    )  # fmt: skip
-    _REGISTRY[name] = _checked(added)
-    return _REGISTRY[name]
+    _REGISTRY[name] = added
+    return added
 
 
 def unregister_family(name: str) -> None:
@@ -153,14 +145,15 @@ def unregister_family(name: str) -> None:
 
 def _checked(added: Family) -> Family:
     """Return the family to be registered; refuse it if a later use of it would fail."""
-    _check_name(added.name)
+    name = added.name
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.\-]*", name):
+        raise _bad("name", "made of letters, digits, _, . and -", name)
     _check_class(added)
     if not isinstance(added.random, bool):
         raise _bad("random", "a bool", added.random)
-    if not callable(added.rule):
-        raise _bad("rule", "callable or None", added.rule)
-    if added.canonical is not None and not callable(added.canonical):
-        raise _bad("canonical", "callable or None", added.canonical)
+    for what, function in (("rule", added.rule), ("canonical", added.canonical)):
+        if not callable(function):
+            raise _bad(what, "callable or None", function)
     if not Whole(2).allows(added.learned_rows):
         raise _bad("learned_rows", str(Whole(2)), added.learned_rows)
     added = replace(added, grid=_checked_grid(added.grid), builtin=False)
@@ -172,11 +165,6 @@ def _checked(added: Family) -> Family:
     if len(ids) < added.size:
         raise _bad("grid", "without duplicate values", dict(added.grid))
     return added
-
-
-def _check_name(name: object) -> None:
-    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.\-]*", name):
-        raise _bad("name", "made of letters, digits, _, . and -", name)
 
 
 def _check_class(added: Family) -> None:

@@ -38,8 +38,7 @@ class Gaussian(NamedTuple):
 
     def distances(self, X: Matrix) -> Matrix:
         """Return squared Mahalanobis distances of rows."""
-        squared: Matrix = (product(X - self.centre, self.whitening) ** 2).sum(axis=1)
-        return squared
+        return np.asarray((product(X - self.centre, self.whitening) ** 2).sum(axis=1))
 
 
 def reweighted_gaussian(X: Matrix) -> tuple[Gaussian, Rows]:

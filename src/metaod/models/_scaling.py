@@ -207,8 +207,7 @@ def _whitening(values: Matrix) -> tuple[Matrix, Matrix]:
 
 
 def _signed_log(values: Matrix) -> Matrix:
-    logs: Matrix = np.copysign(np.log1p(np.abs(values)), values)
-    return logs
+    return np.asarray(np.copysign(np.log1p(np.abs(values)), values))
 
 
 _LINEAR = 6.0  # beyond so many standard deviations a score in an average grows by its logarithm
@@ -289,5 +288,4 @@ class ScoreScale:
         """
         standardised = self.standardised(scores)
         excess = np.maximum(np.abs(standardised) / _LINEAR, 1.0)
-        tempered: Scores = standardised / excess * (1.0 + np.log(excess))
-        return tempered
+        return np.asarray(standardised / excess * (1.0 + np.log(excess)))

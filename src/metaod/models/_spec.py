@@ -74,7 +74,7 @@ class ModelSpec(ModelId):
         """
         if self.is_average:
             return self
-        params = self.family.canonical_params(dict(self.params))
+        params = self.family.canonical(dict(self.params))
         return ModelSpec(self.detector, params, self.scaling)
 
     def learned_rows(self, n_rows: int) -> int:
@@ -119,10 +119,7 @@ class ModelSpec(ModelId):
         fixed: "npt.NDArray[np.bool_] | None" = None,
     ) -> "SpecDetector | AverageDetector":
         """Build a detector with PyOD's interface; parameters as of :class:`SpecDetector`."""
-        from metaod.models._detector import (  # noqa: PLC0415 - needs PyOD, which is slow to import
-            AverageDetector,
-            SpecDetector,
-        )
+        from metaod.models._detector import AverageDetector, SpecDetector  # noqa: PLC0415 - needs PyOD, which is slow to import
 
         for member in self.members:
             if member.scaling not in SCALINGS:
@@ -150,14 +147,11 @@ def average_of(*members: ModelSpec) -> ModelSpec:
     return average
 
 
-def averages_of(models: Iterable[ModelSpec], most: int = 3) -> tuple[ModelSpec, ...]:
-    """Return all averages of 2 to ``most`` of the models."""
+def averages_of(models: Iterable[ModelSpec]) -> tuple[ModelSpec, ...]:
+    """Return all averages of two or three of the models."""
     different = list(dict.fromkeys(models))
-    return tuple(
-        average_of(*members)
-        for count in range(2, most + 1)
-        for members in combinations(different, count)
-    )
+    groups = (*combinations(different, 2), *combinations(different, 3))
+    return tuple(average_of(*members) for members in groups)
 
 
 def member_ids(model: str) -> tuple[str, ...]:
@@ -225,18 +219,6 @@ give 302 models; the appendix has slips (ABOD has 12 values, HBOS varies ``alpha
 LODA are swapped)."""
 
 
-def specs_of(family: Family) -> tuple[ModelSpec, ...]:
-    """Return the models of one family's grid.
-
-    Examples
-    --------
-    >>> from metaod.models import family
-    >>> specs_of(family("COF"))[:2]
-    (COF(n_neighbors=3), COF(n_neighbors=5))
-    """
-    return tuple(_models(family, [Settings(family.grid)]))
-
-
 def model_space(
     name: str = "paper", *, detectors: Iterable[str] | None = None
 ) -> tuple[ModelSpec, ...]:
@@ -273,13 +255,13 @@ def model_space(
 def _space(name: str) -> Iterator[ModelSpec]:
     if name in {"paper", "all"}:
         for item in map(family, _PAPER):
-            yield from specs_of(item)
+            yield from _models(item, [Settings(item.grid)])
     if name in {"extended", "all"}:
         for item in registered_families().values():
             yield from _models(item, item.extended)
     if name == "all":
         for item in registered_families().values():
-            yield from specs_of(item)
+            yield from _models(item, [Settings(item.grid)])
 
 
 def _models(item: Family, settings: Iterable[Settings]) -> Iterator[ModelSpec]:

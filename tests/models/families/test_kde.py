@@ -32,15 +32,6 @@ def test_every_bandwidth_equals_the_formula(X):
         np.testing.assert_allclose(scores, written_out(X, scale), rtol=1e-9, atol=1e-10)
 
 
-def test_the_density_is_scikit_learns_without_the_row_itself():
-    X = np.random.default_rng(0).normal(size=(40, 3))
-    bandwidth = np.sqrt(0.5 / KDE(1.0).fit(X).gamma_)
-    [scores] = leave_one_out_scores(X, [1.0])
-    for i in range(len(X)):
-        others = KernelDensity(bandwidth=bandwidth).fit(np.delete(X, i, axis=0))
-        assert scores[i] == pytest.approx(-others.score_samples(X[i : i + 1])[0], rel=1e-9)
-
-
 @settings(derandomize=True, deadline=None, max_examples=60)
 @given(
     seed=st.integers(0, 10**6),

@@ -73,8 +73,7 @@ class HBOS(Estimator):
 
 def _table(density: Matrix, alpha: float) -> Matrix:
     """Return the score of each bin."""
-    table: Matrix = -np.log2(density + alpha)
-    return table
+    return np.asarray(-np.log2(density + alpha))
 
 
 def _histograms(X: Matrix, n_bins: int) -> tuple[Bins, Matrix, Matrix]:

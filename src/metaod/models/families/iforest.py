@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -57,6 +57,7 @@ class _AxisTrees(TreeKind):
         add_path_lengths(table, trees, self.depth, sums)
 
 
+@dataclass(eq=False)
 class IForest(Forest):
     """Isolation forest, grown as scikit-learn's, with scores in (0, 1] as in the forest's paper.
 
@@ -79,17 +80,10 @@ class IForest(Forest):
 
     legal = parameters(n_estimators=Whole(1), max_features=_Columns(), max_samples=Whole(1))
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        max_features: int | float = 1.0,
-        max_samples: int = 256,
-        random_state: Any = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.max_features = max_features
-        self.max_samples = max_samples
-        self.random_state = random_state
+    n_estimators: int = 100
+    max_features: int | float = 1.0
+    max_samples: int = 256
+    random_state: Any = None
 
     def tree_kind(self, n_rows: int, n_columns: int) -> _AxisTrees:
         """Return the kind of trees on a table of that size; refuse an illegal one."""
@@ -103,8 +97,7 @@ class IForest(Forest):
     def leaf_numbers(self, X: Matrix) -> npt.NDArray[np.uint8]:
         """Return the number of the leaf that each row reaches in each tree, (rows, trees)."""
         kind: Any = self.kind_
-        numbers: npt.NDArray[np.uint8] = leaf_numbers(kind.table(X), self.trees_, kind.depth)
-        return numbers
+        return np.asarray(leaf_numbers(kind.table(X), self.trees_, kind.depth))
 
     def describe(self) -> "TreeStatistics":
         """Return numbers that describe each tree."""
@@ -114,8 +107,7 @@ class IForest(Forest):
         return TreeStatistics(*found)
 
 
-@dataclass(frozen=True)
-class TreeStatistics:
+class TreeStatistics(NamedTuple):
     """Numbers that describe each tree of a forest.
 
     Parameters

@@ -15,6 +15,7 @@ from metaod.models import _new_rows
 from metaod.models._arrays import Matrix, Scores, njit
 from metaod.models._estimator import Estimator
 from metaod.models._family import Family, Settings
+from metaod.models._new_rows import TrainingRows, log_sum
 
 ALL_ROWS_UP_TO = 20_000  # most rows that are all centres; the time grows with their square
 CENTERS = 10_000  # rows drawn as centres from a longer table
@@ -58,7 +59,7 @@ class KDE(Estimator):
         self.gamma_ = self.gamma_scale * _gamma_unit(X)
         self.centers_ = X[_centers_of(len(X))]
         many = len(self.centers_) >= _new_rows.LEAST_ROWS
-        self._compared = _new_rows.TrainingRows.of(self.centers_) if many else None
+        self._compared = TrainingRows.of(self.centers_) if many else None
         return np.asarray(leave_one_out_scores(X, [float(self.gamma_scale)])[0])
 
     def _score(self, X: Matrix) -> Scores:
@@ -142,7 +143,7 @@ def _leave_out(distances: Matrix, own: npt.NDArray[np.int64]) -> Scores:
 def _log_sums(distances: Matrix, nearest: Scores, gamma: float) -> Scores:
     result = np.empty(len(nearest))
     for r in range(distances.shape[0]):
-        result[r] = _log_sum(distances[r], nearest[r], gamma)
+        result[r] = log_sum(distances[r], nearest[r], gamma)
     return result
 
 
@@ -161,16 +162,6 @@ def _log_sums_of_few(centers: Matrix, gamma: float, X: Matrix) -> Scores:
         logs = np.log(sums) - gamma * low
         result[start : start + step] = np.where(np.isfinite(low), logs, -np.inf)
     return result
-
-
-@njit(cache=True, nogil=True)
-def _log_sum(distances: Scores, low: float, gamma: float) -> float:
-    """Return the logarithm of the sum of exp(-gamma distance); ``low`` is the least distance."""
-    total = 0.0
-    for t in range(distances.size):
-        total += np.exp(gamma * (low - distances[t]))
-    log_sum: float = np.log(total) - gamma * low
-    return log_sum
 
 
 FAMILY = Family(

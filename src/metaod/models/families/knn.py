@@ -10,15 +10,9 @@ from metaod._legal import OneOf, Whole, parameters
 from metaod.models import _new_rows
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._family import MORE_ROWS, Family, Settings, more_rows_than
-from metaod.models._neighbours import (
-    PAPER_SIZES,
-    NeighbourEstimator,
-    Neighbours,
-    run_neighbours,
-)
-from metaod.models._new_rows import TrainingRows
+from metaod.models._neighbours import PAPER_SIZES, NeighbourEstimator, Neighbours, run_neighbours
+from metaod.models._new_rows import METHODS, TrainingRows
 
-_METHODS = ("largest", "mean", "median")
 _LARGEST = {"method": ("largest",)}
 
 
@@ -33,7 +27,7 @@ class KNN(NeighbourEstimator):
     array([1., 1., 4.])
     """
 
-    legal = parameters(n_neighbors=Whole(1), method=OneOf(_METHODS))
+    legal = parameters(n_neighbors=Whole(1), method=OneOf(METHODS))
 
     def __init__(self, n_neighbors: int = 5, method: str = "largest") -> None:
         self.n_neighbors = n_neighbors
@@ -41,10 +35,7 @@ class KNN(NeighbourEstimator):
 
     @classmethod
     def from_neighbours(
-        cls,
-        X: Matrix,  # noqa: ARG003 - distances are enough
-        found: Neighbours,
-        models: Sequence[Self],
+        cls, _X: Matrix, found: Neighbours, models: Sequence[Self]
     ) -> Iterator[tuple[Self, Scores]]:
         """Yield the training scores of models."""
         for model in models:
@@ -89,7 +80,7 @@ def _one_neighbour_has_one_distance(params: dict[str, Any]) -> dict[str, Any]:
 FAMILY = Family(
     "KNN",
     KNN,
-    {"n_neighbors": PAPER_SIZES, "method": _METHODS},
+    {"n_neighbors": PAPER_SIZES, "method": METHODS},
     title="k nearest neighbours",
     rule=more_rows_than("n_neighbors", 5),
     canonical=_one_neighbour_has_one_distance,

@@ -35,10 +35,7 @@ class LOF(NeighbourEstimator):
 
     @classmethod
     def from_neighbours(
-        cls,
-        X: Matrix,  # noqa: ARG003 - distances are enough
-        found: Neighbours,
-        models: Sequence[Self],
+        cls, _X: Matrix, found: Neighbours, models: Sequence[Self]
     ) -> Iterator[tuple[Self, Scores]]:
         """Yield the training scores of models."""
         for model in models:
@@ -60,13 +57,11 @@ def _densities(near: Neighbours, outermost: Scores) -> Scores:
     """Return one over the mean reachability distance of each row."""
     reached = np.maximum(near.distances, outermost[near.indices])
     # as in scikit-learn, for more than k equal rows
-    densities: Scores = 1.0 / (reached.mean(axis=1) + 1e-10)
-    return densities
+    return np.asarray(1.0 / (reached.mean(axis=1) + 1e-10))
 
 
 def _factors(near: Neighbours, own: Scores, training: Scores) -> Scores:
-    factors: Scores = training[near.indices].mean(axis=1) / own
-    return factors
+    return np.asarray(training[near.indices].mean(axis=1) / own)
 
 
 def _minkowski_is_euclidean(params: dict[str, Any]) -> dict[str, Any]:

@@ -52,8 +52,7 @@ class MCD(Estimator):
         return X[:, : X.shape[1] - self._n_added]
 
     def _added(self, X: Matrix) -> Scores:
-        added: Scores = ((X[:, X.shape[1] - self._n_added :] / self.fixed_unit) ** 2).sum(axis=1)
-        return added
+        return np.asarray(((X[:, X.shape[1] - self._n_added :] / self.fixed_unit) ** 2).sum(axis=1))
 
 
 def _enough_rows(params: dict[str, Any], n_rows: int, n_columns: int) -> str | None:  # noqa: ARG001 - a rule's signature

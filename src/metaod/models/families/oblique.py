@@ -28,6 +28,7 @@ class _ObliqueTrees(TreeKind):
         add_path_lengths(table, trees, sums)
 
 
+@dataclass(eq=False)
 class SCiForest(Forest):
     """Isolation forest with oblique splits that are chosen by their gain.
 
@@ -47,21 +48,12 @@ class SCiForest(Forest):
         max_depth=Whole(1, optional=True),
     )
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        max_samples: int = 256,
-        n_dims: int = 2,
-        n_trials: int = 10,
-        max_depth: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.max_samples = max_samples
-        self.n_dims = n_dims
-        self.n_trials = n_trials
-        self.max_depth = max_depth
-        self.random_state = random_state
+    n_estimators: int = 100
+    max_samples: int = 256
+    n_dims: int = 2
+    n_trials: int = 10
+    max_depth: int | None = None
+    random_state: Any = None
 
     def tree_kind(self, n_rows: int, n_columns: int) -> _ObliqueTrees:
         """Return the kind of trees on a table of that size."""
@@ -72,6 +64,7 @@ class SCiForest(Forest):
         return _ObliqueTrees(seed, n_samples, n_dims, self.n_trials, depth)
 
 
+@dataclass(eq=False)
 class ExtendedIForest(Forest):
     """Isolation forest with random oblique splits.
 
@@ -82,17 +75,10 @@ class ExtendedIForest(Forest):
 
     legal = parameters(n_estimators=Whole(1), max_samples=Whole(2), n_dims=Whole(1, optional=True))
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        max_samples: int = 256,
-        n_dims: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.max_samples = max_samples
-        self.n_dims = n_dims
-        self.random_state = random_state
+    n_estimators: int = 100
+    max_samples: int = 256
+    n_dims: int | None = None
+    random_state: Any = None
 
     def tree_kind(self, n_rows: int, n_columns: int) -> _ObliqueTrees:
         """Return the kind of trees on a table of that size."""

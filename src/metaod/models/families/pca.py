@@ -36,8 +36,7 @@ class PCA(Estimator):
 
     def _score(self, X: Matrix) -> Scores:
         distances = scipy.spatial.distance.cdist(X, self.components_)
-        scores: Scores = (distances / self.weights_).sum(axis=1)
-        return scores
+        return np.asarray((distances / self.weights_).sum(axis=1))
 
 
 FAMILY = Family(
