@@ -131,8 +131,8 @@ class MetaODVariant(MetaODLearner):
     def _factors(
         self, training: Training, targets: Matrix, progress: OnStep
     ) -> tuple[Matrix, Matrix]:
-        held_out = np.zeros(training.n_datasets, dtype=bool)
-        if self.early_stopping and training.n_groups >= _MIN_ORIGINS:
+        held_out = np.zeros(len(training.P), dtype=bool)
+        if self.early_stopping and training.groups.max() + 1 >= _MIN_ORIGINS:
             held_out = held_out_rows(training.groups, self.held_out, self.random_state)
         trial = final = self._run(training.M, targets, self.epochs, progress, held_out)
         if held_out.any():

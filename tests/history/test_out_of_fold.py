@@ -25,17 +25,11 @@ class Remembering(Learner):
 
     def _fit(self, training, progress):
         self.seen_ = training.M[:, 0]
-        self.n_groups_ = training.n_groups
+        self.n_groups_ = training.groups.max() + 1
 
     def _predict(self, M):
         seen = np.isin(M[:, :1], self.seen_).astype(float)
         return np.tile(seen, (1, len(self.models_))) + 10 * self.n_groups_
-
-    def _state(self):
-        return {}
-
-    def _restore(self, reader):
-        pass
 
 
 @settings(derandomize=True, deadline=None, max_examples=60)

@@ -81,12 +81,13 @@ def add_to_the_package(folder):
 
 
 def offer_by_an_entry_point(folder):
-    """Another package: a module and an entry point."""
+    """Another package: a module and an entry point, and one that is broken."""
     (folder / "other.py").write_text(LEARNER)
     metadata = folder / "other-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text("[metaod.learners]\nmedian = other:Median\n")
+    points = "[metaod.learners]\nmedian = other:Median\nbroken = absent:Learner\n"
+    (metadata / "entry_points.txt").write_text(points)
     return [folder, PACKAGE.parent]
 
 

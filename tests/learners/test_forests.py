@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
+from sklearn.ensemble import RandomForestRegressor
 
 from metaod._state import decode, encode
 from metaod.errors import BadParameter
 from metaod.learners import FlatForest
 
-KINDS = {"random_forest": RandomForestRegressor, "extra_trees": ExtraTreesRegressor}
 LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -25,20 +24,17 @@ def sklearn_answer(forest, X):
     return answer[:, None] if answer.ndim == 1 else answer
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("outputs", [1, 3])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(
     "params", [{}, {"max_depth": 2}, {"min_samples_leaf": 5, "max_features": 0.5}], ids=str
 )
-def test_predictions_are_those_of_scikit_learn(kind, outputs, weighted, params):
+def test_predictions_are_those_of_scikit_learn(outputs, weighted, params):
     X, Y = drawn(outputs=outputs)
     weight = np.random.default_rng(1).uniform(0, 2, len(X)) if weighted else None
     settings_ = {"n_estimators": 12, "random_state": 3, **params}
-    theirs = KINDS[kind](**settings_).fit(X, Y[:, 0] if outputs == 1 else Y, weight)
-    ours = FlatForest.from_sklearn(theirs)
-    if kind == "random_forest":
-        ours = FlatForest.fit(X, Y, sample_weight=weight, **settings_)
+    theirs = RandomForestRegressor(**settings_).fit(X, Y[:, 0] if outputs == 1 else Y, weight)
+    ours = FlatForest.fit(X, Y, sample_weight=weight, **settings_)
     assert ours.n_outputs == outputs
     assert ours.n_features == X.shape[1]
     new = np.concatenate([X, drawn(500, seed=9)[0] * 3])
@@ -54,14 +50,14 @@ ODD = st.one_of(
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # scikit-learn sums what is huge
 @settings(derandomize=True, deadline=None, max_examples=60)
-@given(data=st.data(), kind=st.sampled_from(list(KINDS)))
-def test_odd_values_and_ties_at_thresholds(data, kind):
+@given(data=st.data())
+def test_odd_values_and_ties_at_thresholds(data):
     rows = data.draw(st.lists(st.tuples(ODD, ODD), min_size=2, max_size=12))
     X = np.array(rows)
     Y = np.array(data.draw(st.lists(st.floats(-9, 9), min_size=len(X), max_size=len(X))))
     # scikit-learn prunes subtrees of equal targets, so these decide how deep the trees go
-    theirs = KINDS[kind](n_estimators=4, random_state=0).fit(X, Y)
-    ours = FlatForest.from_sklearn(theirs)
+    theirs = RandomForestRegressor(n_estimators=4, random_state=0).fit(X, Y)
+    ours = FlatForest.fit(X, Y[:, None], n_estimators=4)
     thresholds = ours.threshold[ours.feature >= 0]
     near = [thresholds, np.nextafter(thresholds, np.inf), np.nextafter(thresholds, -np.inf)]
     exact = np.clip(np.concatenate([*near, X.ravel()]), -LARGEST, LARGEST)

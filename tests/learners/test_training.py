@@ -21,8 +21,7 @@ def test_models_come_in_the_order_of_their_ids():
     assert training.given_models == tuple(MODELS)
     np.testing.assert_array_equal(training.P, P[sorted(MODELS)])
     assert [training.given_models[place] for place in training.order] == sorted(MODELS)
-    assert training.n_groups == 12
-    assert training.n_datasets == 24
+    assert training.groups.max() == 11
     other = made(P[MODELS[::-1]], M, origins)
     np.testing.assert_array_equal(other.P, training.P)
 
@@ -40,8 +39,7 @@ def test_datasets_without_performance_are_left_out():
     P, M, origins = history()
     P.iloc[[0, 1, 5]] = np.nan
     training = made(P, M, origins)
-    assert training.n_datasets == 21
-    assert training.n_groups == 11
+    assert len(training.P) == 21
     assert sorted(set(training.groups)) == list(range(11))
     np.testing.assert_array_equal(training.M, M.drop(index=M.index[[0, 1, 5]]))
 
@@ -84,7 +82,7 @@ def test_row_numbers_need_not_agree():
     P, M, _ = history()
     P, M = P.reset_index(drop=True), M.reset_index(drop=True)
     M.index = M.index + 5
-    assert made(P, M).n_datasets == 24
+    assert len(made(P, M).P) == 24
 
 
 # what comes to predict

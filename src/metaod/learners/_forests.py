@@ -59,11 +59,6 @@ class FlatForest:
 
         forest = RandomForestRegressor(**{"random_state": 0, **params})
         forest.fit(X, Y[:, 0] if Y.shape[1] == 1 else Y, sample_weight=sample_weight)
-        return cls.from_sklearn(forest)
-
-    @classmethod
-    def from_sklearn(cls, forest: Any) -> Self:
-        """Flatten a fitted RandomForestRegressor or ExtraTreesRegressor."""
         roots, parts, n_nodes, n_leaves = [], [], 0, 0
         for estimator in forest.estimators_:
             tree = estimator.tree_
@@ -78,9 +73,8 @@ class FlatForest:
             n_nodes += tree.node_count
             n_leaves += int(leaf.sum())
         feature, threshold, left, right, values = map(np.concatenate, zip(*parts, strict=True))
-        first, n_features = np.array(roots, dtype=np.int32), int(forest.n_features_in_)
-        values = np.ascontiguousarray(values)
-        return cls(first, feature, threshold, left, right, values, n_features)
+        first, values = np.array(roots, dtype=np.int32), np.ascontiguousarray(values)
+        return cls(first, feature, threshold, left, right, values, X.shape[1])
 
     @property
     def n_outputs(self) -> int:
@@ -140,8 +134,7 @@ class FlatForest:
         sizes = np.bincount(leaves.ravel(), minlength=len(self.values))
         share = np.full(reached.shape, 1.0 / len(self.roots))
         product = by_leaf(reached, share) @ by_leaf(leaves, 1.0 / sizes[leaves]).T
-        weights: Matrix = product.toarray()
-        return weights
+        return np.asarray(product.toarray())
 
 
 @njit(cache=True, nogil=True)

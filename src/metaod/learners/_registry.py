@@ -1,5 +1,6 @@
 """All learners by name: those of this package, registered ones, and those of other packages."""
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import fields
 from importlib.metadata import entry_points
@@ -34,8 +35,13 @@ def learner_classes() -> Mapping[str, type[Learner]]:
     """Return all learners by name, those of this package first."""
     found: dict[str, type[Learner]] = {name: resolve_name(path) for name, path in _PATHS.items()}
     for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name):
-        if point.name not in found:
-            found[point.name] = point.load()
+        # a broken plug-in must not break the others or the command
+        try:
+            if point.name not in found:
+                found[point.name] = point.load()
+        except Exception as error:  # another package's code may raise anything
+            left_out = f"the learner {point.name!r} of {point.value!r} is left out"
+            warnings.warn(f"{left_out}: {error}", stacklevel=2)
     return found
 
 

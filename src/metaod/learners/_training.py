@@ -23,14 +23,6 @@ class Training:
     given_models: tuple[str, ...]  # ids in the caller's order
     order: npt.NDArray[np.intp]  # (m,) index of P's columns in the caller's order
 
-    @property
-    def n_datasets(self) -> int:
-        return len(self.P)
-
-    @property
-    def n_groups(self) -> int:
-        return int(self.groups.max()) + 1
-
     @classmethod
     def from_inputs(cls, P: Any, M: Any, groups: Any, *, learner: str) -> Self:
         """Check the inputs of ``fit`` and order the models by their ids.

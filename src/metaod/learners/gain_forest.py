@@ -96,8 +96,7 @@ class GainForest(Learner):
         weights = self.regression_.leaf_weights(self.leaves_, M) * self.votes_
         weights /= weights.sum(axis=1, keepdims=True)
         lost = (self.gains_ < -self.loss).astype(np.float64)
-        found: Matrix = weights @ (self.gains_ - self.price * lost)
-        return found
+        return np.asarray(weights @ (self.gains_ - self.price * lost))
 
     def _check_learned(self) -> None:
         forest = self.regression_.forest
@@ -130,5 +129,4 @@ def _components(gains: Matrix, votes: Matrix, count: int) -> Matrix:
     """Return at most ``count`` main components of the gains, not scaled."""
     centred = gains - np.average(gains, axis=0, weights=votes)
     _, _, axes = np.linalg.svd(centred * np.sqrt(votes)[:, np.newaxis], full_matrices=False)
-    components: Matrix = centred @ axes[:count].T
-    return components
+    return np.asarray(centred @ axes[:count].T)

@@ -68,8 +68,7 @@ class PCAEmbedding:
 
     def transform(self, X: Matrix) -> Matrix:
         """Embed clean meta-features (q, d')."""
-        embedded: Matrix = (X - self.mean) @ self.components + self.offset
-        return embedded
+        return np.asarray((X - self.mean) @ self.components + self.offset)
 
 
 @dataclass
