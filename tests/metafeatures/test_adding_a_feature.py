@@ -7,8 +7,6 @@ from metaod.errors import BadParameter
 from metaod.metafeatures import (
     SCHEMAS,
     Feature,
-    FeatureInputs,
-    LandmarkerRuns,
     _extraction,
     computes,
     extract,
@@ -98,5 +96,9 @@ def test_a_feature_is_no_newer_than_its_schema():
 
 def test_a_function_must_return_one_number_for_each_feature():
     short = computes(Feature("a", "g", "d"), Feature("b", "g", "d"))(lambda _: [1.0])
-    with pytest.raises(ValueError, match="computes 'a' returned 1 values for 2 features"):
-        short(FeatureInputs(LandmarkerRuns(X)))
+    register_schema("short", 1, (short,))
+    try:
+        with pytest.raises(ValueError, match="computes 'a' returned 1 values for 2 features"):
+            extract(X, "short")
+    finally:
+        del _extraction._registered["short"]

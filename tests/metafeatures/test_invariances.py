@@ -116,8 +116,10 @@ def test_other_features_change_with_the_unit():
 def test_no_value_is_infinite_and_nothing_is_raised_or_warned(X):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        values = extract(X)
+        values = extract(X, ("paper", "scores"))
     assert not np.isinf(values.values).any()
+    bounded = values_of(values, [n for n in values.names if n.startswith(("spearman", "overlap"))])
+    assert (np.isnan(bounded) | (np.abs(bounded) <= 1)).all()
 
 
 @quick

@@ -38,28 +38,23 @@ def tables():
 TABLES = dict(tables())
 
 
-def score_values(runs):
-    return extract(runs.X, "scores", runs=runs).values
+def assert_plain(runs):
+    expected = slow_features(runs)
+    assert list(expected) == NAMES
+    values = extract(runs.X, "scores", runs=runs).to_dict()
+    assert values == pytest.approx(expected, rel=1e-6, abs=1e-7, nan_ok=True)
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_features_equal_the_plain_implementation(name):
-    runs = LandmarkerRuns(TABLES[name])
-    expected = slow_features(runs)
-    assert list(expected) == NAMES
-    values = dict(zip(NAMES, score_values(runs), strict=True))
-    for feature in NAMES:
-        assert values[feature] == pytest.approx(expected[feature], rel=1e-6, abs=1e-7, nan_ok=True)
+    assert_plain(LandmarkerRuns(TABLES[name]))
 
 
 def test_sampled_neighbours(monkeypatch):
     monkeypatch.setattr("metaod.models._neighbours.MAX_NEIGHBOUR_ROWS", 100)
     runs = LandmarkerRuns(TABLES["cloud and clump"])
     assert len(runs.neighbours.rows) == 100
-    expected = slow_features(runs)
-    values = dict(zip(NAMES, score_values(runs), strict=True))
-    for feature in NAMES:
-        assert values[feature] == pytest.approx(expected[feature], rel=1e-6, abs=1e-7, nan_ok=True)
+    assert_plain(runs)
 
 
 def slow_features(runs):

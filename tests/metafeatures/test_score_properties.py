@@ -69,26 +69,6 @@ def test_order_of_rows_and_columns_changes_no_deterministic_feature(seed):
     )
 
 
-@quick
-@given(
-    arrays.arrays(
-        np.float64,
-        st.tuples(st.integers(2, 25), st.integers(1, 6)),
-        elements=st.one_of(
-            st.integers(-2, 2).map(float), st.floats(-1e300, 1e300, allow_subnormal=False)
-        ),
-    )
-)
-def test_no_value_is_infinite_and_nothing_is_raised_or_warned(X):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        values = values_of(X)
-    assert values.shape == (len(NAMES),)
-    assert not np.isinf(values).any()
-    bounded = [name.startswith(("spearman", "overlap")) for name in NAMES]
-    assert (np.abs(values[bounded]) <= 1).sum() + np.isnan(values[bounded]).sum() == sum(bounded)
-
-
 def awkward():
     random = np.random.default_rng(3)
     plain = random.standard_normal((60, 3))

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
         register_schema,
         schema,
     )
-    from metaod.metafeatures._landmarkers import FeatureInputs, LandmarkerRuns
+    from metaod.metafeatures._landmarkers import LandmarkerRuns
     from metaod.metafeatures._schema import Feature, computes
 
 __all__ = [
-    "SCHEMAS", "Feature", "FeatureInputs", "LandmarkerRuns", "MetaFeatures", "computes",
-    "extract", "register_schema", "schema",
+    "SCHEMAS", "Feature", "LandmarkerRuns", "MetaFeatures", "computes", "extract",
+    "register_schema", "schema",
 ]  # fmt: skip
 
 __getattr__ = exports(__name__)

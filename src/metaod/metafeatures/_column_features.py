@@ -52,13 +52,11 @@ class Columns:
         """Central moment in the columns' own units."""
         # as exponents, because a unit's power may be out of range where the moment is not
         exponent = 1 - np.frexp(self.unit)[1]
-        moment: Scores = np.ldexp(self.moments[order], order * exponent)
-        return moment
+        return np.asarray(np.ldexp(self.moments[order], order * exponent))
 
     def standardised_moment(self, order: int) -> Scores:
         """Central moment over the same power of the standard deviation; NaN for constants."""
-        moment: Scores = self.moments[order] / np.where(self.varies, self.std, np.nan) ** order
-        return moment
+        return np.asarray(self.moments[order] / np.where(self.varies, self.std, np.nan) ** order)
 
     @cached_property
     def normality_p(self) -> Scores:
@@ -68,8 +66,7 @@ class Columns:
         # the sum of two squared standard normal scores exceeds k with probability exp(-k / 2)
         skewness = _skewness_score(self.standardised_moment(3), self.n_rows)
         kurtosis = _kurtosis_score(self.standardised_moment(4), self.n_rows)
-        p_values: Scores = np.exp(-0.5 * (skewness**2 + kurtosis**2))
-        return p_values
+        return np.asarray(np.exp(-0.5 * (skewness**2 + kurtosis**2)))
 
 
 def describe_columns(inputs: FeatureInputs) -> Columns:
@@ -136,8 +133,7 @@ def _skewness_score(skewness: Scores, n: float) -> Scores:
     beta = 3 * (n * n + 27 * n - 70) * (n + 1) * (n + 3)
     beta /= (n - 2) * (n + 5) * (n + 7) * (n + 9)
     w2 = np.sqrt(2 * (beta - 1)) - 1
-    score: Scores = np.arcsinh(y / np.sqrt(2 / (w2 - 1))) / np.sqrt(0.5 * np.log(w2))
-    return score
+    return np.asarray(np.arcsinh(y / np.sqrt(2 / (w2 - 1))) / np.sqrt(0.5 * np.log(w2)))
 
 
 def _kurtosis_score(kurtosis: Scores, n: float) -> Scores:
@@ -150,8 +146,7 @@ def _kurtosis_score(kurtosis: Scores, n: float) -> Scores:
     a = 6 + 8 / beta * (2 / beta + np.sqrt(1 + 4 / beta**2))
     denominator = 1 + x * np.sqrt(2 / (a - 4))
     root = np.cbrt((1 - 2 / a) / denominator)
-    score: Scores = (1 - 2 / (9 * a) - root) / np.sqrt(2 / (9 * a))
-    return score
+    return np.asarray((1 - 2 / (9 * a) - root) / np.sqrt(2 / (9 * a)))
 
 
 @njit(cache=True)
@@ -260,8 +255,7 @@ def _between_to_within(means: Scores, stds: Scores) -> Scores:
     between = 0.25 * means[i] - 0.25 * means[j]
     within = np.hypot(0.25 * stds[i], 0.25 * stds[j])
     # NaN for equal constants, infinite for different ones
-    ratios: Scores = (between / within) ** 2
-    return ratios
+    return np.asarray((between / within) ** 2)
 
 
 def _correlation(X: Matrix, chosen: Any, unit: Scores, mean: Scores, std: Scores) -> Matrix:
@@ -290,8 +284,7 @@ def _above_diagonal(matrix: Matrix, factors: Scores) -> Scores:
     i, j = np.triu_indices(len(matrix), 1)
     # the smaller factor first, which avoids 0 times infinity
     smaller = matrix[i, j] * np.minimum(factors[i], factors[j])
-    products: Scores = smaller * np.maximum(factors[i], factors[j])
-    return products
+    return np.asarray(smaller * np.maximum(factors[i], factors[j]))
 
 
 def _first_component(

@@ -4,19 +4,13 @@ Landmarkers run with default parameters on z-scored columns; all features are sc
 of iForest and LODA are averaged over seeds.
 """
 
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from metaod.metafeatures._landmarkers import N_COMPONENTS, FeatureInputs
-from metaod.metafeatures._schema import (
-    ROUNDING,
-    averaged,
-    computes,
-    declared,
-    summaries,
-    summarise,
-)
+from metaod.metafeatures._schema import ROUNDING, averaged, computes, declared, summaries, summarise
 from metaod.models import Scores
 
 N_BINS = 10  # of a histogram of LODA
@@ -37,12 +31,7 @@ def _projections(inputs: FeatureInputs) -> list[Any]:
 _IFOREST = summaries(
     "iforest",
     _trees,
-    lambda run: run.depths,
-    lambda run: run.leaves,
-    lambda run: run.horizontal,
-    lambda run: run.vertical,
-    lambda run: run.importance_mean,
-    lambda run: run.importance_max,
+    *map(itemgetter, range(6)),
     uses_landmarkers=True,
 )
 

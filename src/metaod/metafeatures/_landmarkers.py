@@ -62,17 +62,13 @@ class LandmarkerRuns:
     def __init__(
         self, X: Matrix, *, random_state: int = 0, n_seeds: int = 3, max_rows: int = MAX_ROWS
     ) -> None:
-        for name, value, legal in (
-            ("random_state", random_state, Whole(0)), ("n_seeds", n_seeds, Whole(1)),
-            ("max_rows", max_rows, Whole(2)),
-        ):  # fmt: skip
-            if not legal.allows(value):
-                raise BadParameter("LandmarkerRuns", name, str(legal), value)
+        if not Whole(0).allows(random_state):
+            raise BadParameter("LandmarkerRuns", "random_state", str(Whole(0)), random_state)
         self.X = X
         self.random_state = int(random_state)
-        first = self.random_state * int(n_seeds)
+        first = self.random_state * n_seeds
         # numpy's seeds are below 2**32
-        self.seeds = tuple((first + i) % 2**32 for i in range(int(n_seeds)))
+        self.seeds = tuple((first + i) % 2**32 for i in range(n_seeds))
         by_width = max(_FEWEST_ROWS, MAX_VALUES // max(1, X.shape[1]))
         n_rows, most = len(X), min(max_rows, by_width)
         self.rows = np.arange(n_rows)

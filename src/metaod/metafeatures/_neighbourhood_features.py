@@ -128,8 +128,7 @@ def _local_dimensions(distances: Matrix, zero: float) -> Scores:
     nearer, outermost = distances[:, :-1], distances[:, -1:]
     is_used = nearer > zero
     total = -np.log(np.where(is_used, nearer / outermost, 1.0)).sum(axis=1)
-    dimensions: Scores = np.where(total > 1e-9, is_used.sum(axis=1) / total, np.nan)
-    return dimensions
+    return np.asarray(np.where(total > 1e-9, is_used.sum(axis=1) / total, np.nan))
 
 
 def _component_sizes(indices: npt.NDArray[np.int32]) -> npt.NDArray[np.intp]:

@@ -250,8 +250,7 @@ def averaged(of_sources: Sequence[Scores]) -> Scores:
     if len(of_sources) == 1:
         return of_sources[0]
     n_defined = np.sum(~np.isnan(of_sources), axis=0)
-    means: Scores = np.nansum(of_sources, axis=0, initial=0.0) / n_defined
-    return means
+    return np.asarray(np.nansum(of_sources, axis=0, initial=0.0) / n_defined)
 
 
 @njit(cache=True)
