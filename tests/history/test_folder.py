@@ -26,14 +26,14 @@ def write_list(folder, *lines, name="catalogue.csv"):
 def test_the_list_says_what_there_is(folder, name):
     write_list(
         folder,
-        "collection,name,samples,features,outlier_percent,origin,in_paper_st_table,file",
-        "odd,one,12,2,8.3333,source,yes,odd/first.npz",
-        "odd,second,12,2,8.3333,source,no,odd/second.npz",
+        "collection,name,samples,features,outlier_percent,origin,file",
+        "odd,one,12,2,8.3333,source,odd/first.npz",
+        "odd,second,12,2,8.3333,source,odd/second.npz",
         name=name,
     )
     one, second = iter_folder(folder)
-    assert (one.full_name, one.origin, one.in_st) == ("odd/one", "source", True)
-    assert (second.full_name, second.origin, second.in_st) == ("odd/second", "source", False)
+    assert (one.full_name, one.origin) == ("odd/one", "source")
+    assert (second.full_name, second.origin) == ("odd/second", "source")
     dataset = one.load()
     assert dataset.name == "odd/one"
     assert dataset.origin == "source"

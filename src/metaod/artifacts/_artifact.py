@@ -14,7 +14,7 @@ from metaod._version import __version__
 from metaod.artifacts._container import BadArtifact, read_container, write_container
 from metaod.artifacts._history import Calibration, History
 from metaod.errors import BadParameter, UserError
-from metaod.learners import Learner, learner_class, make_learner
+from metaod.learners import Learner, make_learner
 from metaod.models import Matrix
 
 if TYPE_CHECKING:
@@ -131,16 +131,10 @@ def _unfitted_learner(content: dict[str, Any], path: "str | PathLike[str]") -> L
     name: str = decode(str, content["learner"], "learner")
     parameters = decode(dict[str, Any], content["parameters"], "parameters")
     try:
-        learner_class(name)
-    except BadParameter as error:
-        what = f"holds the learner {name!r}, which is not installed"
-        remedy = "update metaod, or install the package that offers it"
-        raise BadArtifact(path, what, remedy=remedy, code="not-installed") from error
-    try:
         return make_learner(name, **parameters)
     except (BadParameter, TypeError) as error:
-        what = f"its learner {name!r} does not take its parameters: {error}"
-        remedy = f"update metaod, or {_TRAIN_AGAIN}"
+        what = f"holds the learner {name!r}, which is not installed with its parameters: {error}"
+        remedy = f"update metaod, install the package that offers it, or {_TRAIN_AGAIN}"
         raise BadArtifact(path, what, remedy=remedy, code="not-installed") from error
 
 

@@ -112,8 +112,7 @@ class History:
 
     def _distances(self, clean: Matrix) -> Matrix:
         width = max(self.cleaning.n_features, 1)
-        distances: Matrix = np.sqrt(((self.M - clean) ** 2).sum(axis=1) / width)
-        return distances
+        return np.asarray(np.sqrt(((self.M - clean) ** 2).sum(axis=1) / width))
 
     def estimate(self, distances: Matrix) -> Matrix:
         """Estimate the normalised performance (m,) of every model on a dataset.
@@ -130,8 +129,7 @@ class History:
         width = max(distances[nearest].max(initial=0.0), 1e-12)
         weights = np.exp(-0.5 * (distances[nearest] / width) ** 2)
         total = weights @ known[nearest]
-        result: Matrix = (weights @ values[nearest] + _SHRINKAGE * overall) / (total + _SHRINKAGE)
-        return result
+        return np.asarray((weights @ values[nearest] + _SHRINKAGE * overall) / (total + _SHRINKAGE))
 
 
 def _normalised(P: Matrix) -> Matrix:
@@ -242,8 +240,7 @@ def _ranks(scores: Matrix) -> Matrix:
     """Ranks from 0 to 1 along the last axis; equal scores share their mean rank."""
     # scipy.stats.rankdata gives the same, but its import takes longer than everything else here
     ranks = pd.DataFrame(np.atleast_2d(scores)).rank(axis=1).to_numpy() - 1
-    shares: Matrix = ranks.reshape(scores.shape) / max(scores.shape[-1] - 1, 1)
-    return shares
+    return np.asarray(ranks.reshape(scores.shape) / max(scores.shape[-1] - 1, 1))
 
 
 def _level(estimate: Matrix, ranks: Matrix) -> Matrix:
@@ -266,8 +263,7 @@ def _record(scores: Matrix, history: History) -> _Record:
 
 
 def _predict(coefficients: Matrix, level: Matrix, rank: Matrix) -> Matrix:
-    predicted: Matrix = np.clip(_design(level, rank) @ coefficients, 0, 1)
-    return predicted
+    return np.asarray(np.clip(_design(level, rank) @ coefficients, 0, 1))
 
 
 def _design(level: Matrix, rank: Matrix) -> Matrix:
@@ -288,8 +284,7 @@ def _coefficients(record: _Record, rows: Indices) -> Matrix:
     root = np.sqrt(weight)
     design = _design(record.level[rows], record.rank[rows]) * root[..., None]
     targets = np.where(known, truth, 0.0) * root
-    coefficients: Matrix = np.linalg.lstsq(design.reshape(-1, 4), targets.ravel(), rcond=None)[0]
-    return coefficients
+    return np.asarray(np.linalg.lstsq(design.reshape(-1, 4), targets.ravel(), rcond=None)[0])
 
 
 def _out_of_fold_predictions(record: _Record, rows: Rows) -> Matrix:

@@ -128,8 +128,6 @@ class FolderEntry:
         The group of datasets it belongs to, empty if there is none.
     origin : str
         Datasets that come from one source share it; a fair split does not separate them.
-    in_st : bool
-        Whether it belongs to the paper's ST testbed, by the list.
     label : str
         The label's column or variable.
     rows, columns : int or None
@@ -144,7 +142,6 @@ class FolderEntry:
     path: Path
     collection: str
     origin: str
-    in_st: bool = False
     label: str = "y"
     rows: int | None = None
     columns: int | None = None
@@ -180,10 +177,10 @@ def iter_folder(path: "str | PathLike[str]", *, label: str = "y") -> list[Folder
         The folder, or a CSV file that lists datasets. A ``catalogue.csv`` in the folder is such
         a list: one dataset a line, under a header with ``file``, or with ``name`` and optionally
         ``collection``, which mean the file ``collection/name.ext``. The columns ``origin``,
-        ``label``, ``samples``, ``features``, ``source``, ``licence``, ``ignore`` (columns to leave
-        out, separated by semicolons) and ``in_paper_st_table`` (yes or no) are optional. Without a
-        list, every file of a format that can hold a labelled table is a dataset: its folder is its
-        collection and its name its origin.
+        ``label``, ``samples``, ``features``, ``source``, ``licence`` and ``ignore`` (columns to
+        leave out, separated by semicolons) are optional. Without a list, every file of a format
+        that can hold a labelled table is a dataset: its folder is its collection and its name its
+        origin.
     label : str, default="y"
         The label's column, or variable in a file of variables, unless the list names another.
 
@@ -253,7 +250,6 @@ def _entry_of(record: dict[str, str], path: Path, line: int, label: str) -> Fold
         file,
         collection,
         origin=fields.get("origin") or name,
-        in_st=fields.get("in_paper_st_table", "").lower() in ("yes", "true", "1"),
         label=fields.get("label") or label,
         rows=_count(fields, "samples", path, line),
         columns=_count(fields, "features", path, line),
