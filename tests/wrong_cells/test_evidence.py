@@ -13,11 +13,7 @@ from sklearn.linear_model import LinearRegression
 from metaod.tables import read_table
 from metaod.wrong_cells._columns import Scale, canonical_order, columns_of, in_order
 from metaod.wrong_cells._dependencies import find_contradictions, rows_alike
-from metaod.wrong_cells._expectation import (
-    association,
-    expected_cells,
-    linear_predictions,
-)
+from metaod.wrong_cells._expectation import association, expected_cells, linear_predictions
 from metaod.wrong_cells._formulas import broken_orders, find_formulas, find_series
 from metaod.wrong_cells._numbers import Residuals, _isolation, extremes, leads
 from metaod.wrong_cells._texts import is_one_edit, near_frequent, spellings

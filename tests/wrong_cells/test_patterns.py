@@ -121,17 +121,22 @@ def invoices():
     return pd.DataFrame({"net": net, "tax": tax, "total": (net + tax).round(2)})
 
 
-def test_a_rule_that_is_often_broken_in_the_same_way_is_found(invoices):
+def test_a_rule_that_is_often_broken_in_the_same_way_is_found_and_answered_as_one(invoices):
     rows = np.random.default_rng(4).choice(1200, 17, replace=False)
     frame = invoices.copy()
     frame.loc[rows, "total"] = frame.loc[rows, "net"]
     found = find_wrong_cells(read_table(frame))
-    first = find_patterns(found.findings())[0]
-    assert first.what == "total without tax"
-    assert set(first.rows) <= set(rows.tolist())
-    assert len(first.rows) >= 15
-    assert found.flags()[list(first.rows)].all()
+    pattern = find_patterns(found.findings())[0]
+    assert pattern.what == "total without tax"
+    assert set(pattern.rows) <= set(rows.tolist())
+    assert len(pattern.rows) >= 15
+    assert found.flags()[list(pattern.rows)].all()
     assert found.n_findings == len(found.findings())
+    first = pattern.findings[0]
+    rejected = found.taught({(first.row, first.column): False})
+    assert not [own for own in rejected.findings() if own.slip == "without tax"]
+    confirmed = found.taught({(first.row, first.column): True})
+    assert len(confirmed.findings()) == len(found.findings())
 
 
 def test_broken_rules_without_a_common_cause_support_nothing(invoices):
@@ -141,15 +146,3 @@ def test_broken_rules_without_a_common_cause_support_nothing(invoices):
     frame.loc[rows, "total"] = (frame.loc[rows, "total"] * rng.uniform(0.5, 0.9, 17)).round(2)
     cells = find_wrong_cells(read_table(frame)).cells
     assert not cells["together"].any()
-
-
-def test_a_rejected_cell_hides_those_that_were_findings_together(invoices):
-    rows = np.random.default_rng(4).choice(1200, 17, replace=False)
-    frame = invoices.copy()
-    frame.loc[rows, "total"] = frame.loc[rows, "net"]
-    found = find_wrong_cells(read_table(frame))
-    first = find_patterns(found.findings())[0].findings[0]
-    taught = found.taught({(first.row, first.column): False})
-    assert not [own for own in taught.findings() if own.slip == "without tax"]
-    confirmed = found.taught({(first.row, first.column): True})
-    assert len(confirmed.findings()) == len(found.findings())
