@@ -51,6 +51,16 @@ def test_what_a_killed_writer_left_is_removed_by_the_next_and_nothing_else(tmp_p
             writer.communicate()
 
 
+@pytest.mark.skipif(os.name != "posix", reason="rights of POSIX")
+@pytest.mark.parametrize("mode", [0o600, 0o664])
+def test_a_file_keeps_its_rights(tmp_path, mode):
+    path = tmp_path / "private.csv"
+    path.touch()
+    path.chmod(mode)
+    _files.replace_file(path, lambda stream: stream.write(b"1"))
+    assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"1", mode)
+
+
 def test_a_file_that_was_just_made_stays(tmp_path):
     (tmp_path / "t.csv.0123abcd.new").touch()
     _files.replace_file(tmp_path / "t.csv", lambda stream: stream.write(b"1"))

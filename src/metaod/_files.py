@@ -63,6 +63,8 @@ def replace_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
             _remove_leftovers(path)
             stream: Any = stack.enter_context(fresh.open("xb"))
             _lock(stream)
+            with suppress(FileNotFoundError):  # as private as the file that it replaces
+                fresh.chmod(path.stat().st_mode & 0o777)
             if path.suffix.lower() == ".gz":
                 packed = gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0)
                 stream = stack.enter_context(packed)
