@@ -178,7 +178,7 @@ class Study:
         for fold, (train, test) in enumerate(self.bench.splits):
             own = test[self.tested]
             self.fold[own] = fold
-            past = self.data.only(set(self.data.origins[train])).history()
+            past = self.data.without({*self.data.origins} - {*self.data.origins[train]}).history()
             M = self.data.M[test].to_numpy(dtype=np.float64)
             self.distance[own] = [np.sort(past.distances(m))[:5].mean() for m in M]
             for seed in range(SEEDS):

@@ -366,7 +366,7 @@ def test_one_dataset_and_two_origins(data, tmp_path):
     back = Artifact.load(tmp_path / "a.metaod")
     assert back.calibration is None
     assert len(back.history.names) == 1
-    two = data.only(sorted(set(data.origins))[:2])
+    two = data.without(sorted(set(data.origins))[2:])
     artifact = train(two, make_learner("made_best"), calibrate=2)
     artifact.save(tmp_path / "a.metaod")
     assert Artifact.load(tmp_path / "a.metaod").calibration.figures == artifact.calibration.figures

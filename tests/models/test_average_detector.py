@@ -41,9 +41,10 @@ def test_scores_that_are_not_finite_are_repaired_by_the_training_scores():
     assert repaired.tolist() == [200.5, 400.0, 1.0, 7.0]
 
 
-@pytest.mark.parametrize("value", [0.0, 7.0, 1e200])
+@pytest.mark.parametrize("value", [0.0, 0.3, 7.0, 1e200])
 def test_a_constant_has_no_spread(value):
-    scale = ScoreScale.of(np.full(20, value), where="model")
+    nearly = value + np.where(np.arange(20) == 3, 1e-16, 0.0) * (value == 0.3)
+    scale = ScoreScale.of(nearly, where="model")
     assert scale.standardised(np.array([value, value + 1])).tolist() == [0.0, 0.0]
 
 

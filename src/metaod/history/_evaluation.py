@@ -5,6 +5,7 @@ Ensemble are summed as they come; those of averages are kept, because a few memb
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -119,76 +120,75 @@ class MegaEnsemble:
         return any(member.is_random for member in self.members)
 
 
-def standardise(scores: Scores) -> Scores:
-    """Scale scores to mean 0 and standard deviation 1; to 0 if they are all the same."""
-    return ScoreScale.of(scores, where="scores").standardised(scores)
+class _MemberScores(ABC):
+    """What is made of members' scores, which are added as they come."""
+
+    def __init__(self, members: Iterable[ModelSpec], trials: int) -> None:
+        self.members = frozenset(members)
+        self._trials = trials
+        self._missing: dict[tuple[ModelSpec, int], Scored] = {}
+        self._seconds: dict[ModelSpec, float] = {}
+
+    def add(self, scored: Scored) -> None:
+        """Add one member's scores in one trial, or that it has none; ignore any other model's."""
+        if scored.spec not in self.members:
+            return
+        if scored.trial == 0:
+            self._seconds[scored.spec] = scored.seconds
+        if scored.scores is None:
+            self._missing[scored.spec, scored.trial] = scored
+            return
+        scale = ScoreScale.of(scored.scores, where=scored.spec.id)
+        self._keep(scored.spec, scored.trial, scored.scores, scale)
+
+    @abstractmethod
+    def _keep(self, spec: ModelSpec, trial: int, scores: Scores, scale: ScoreScale) -> None:
+        """Keep what is needed of a member's scores."""
 
 
-class MegaScores:
+class MegaScores(_MemberScores):
     """The scores of a Mega Ensemble, whose members' scores are summed as they come.
 
     The order in which they come changes the last bits of the sum; measures round scores.
     """
 
     def __init__(self, ensemble: MegaEnsemble, trials: int) -> None:
+        super().__init__(ensemble.members, trials if ensemble.is_random else 1)
         self._ensemble = ensemble
-        self._members = frozenset(ensemble.members)
-        self._trials = trials if ensemble.is_random else 1
         self._sums: dict[int | None, Scores] = {}  # by trial; None: members that are not random
-        self._missing: list[Scored] = []
-        self._seconds = 0.0
 
-    def add(self, scored: Scored) -> None:
-        """Add one member's scores in one trial, or that it has none; ignore any other model's."""
-        if scored.spec not in self._members:
-            return
-        if scored.trial == 0:
-            self._seconds += scored.seconds
-        if scored.state != CellState.OK or scored.scores is None:
-            self._missing.append(scored)
-            return
-        trial = scored.trial if scored.spec.is_random else None
-        self._sums[trial] = self._sums.get(trial, 0.0) + standardise(scored.scores)
+    def _keep(self, spec: ModelSpec, trial: int, scores: Scores, scale: ScoreScale) -> None:
+        key = trial if spec.is_random else None
+        self._sums[key] = self._sums.get(key, 0.0) + scale.standardised(scores)
 
     def scored(self) -> Iterator[Scored]:
         """Yield its scores, after all members were added."""
         spec, members = self._ensemble.spec, self._ensemble.members
+        seconds = sum(self._seconds.values())
         for trial in range(self._trials):
-            lost = [s for s in self._missing if not s.spec.is_random or s.trial == trial]
+            missing = self._missing.values()
+            lost = [s for s in missing if not s.spec.is_random or s.trial == trial]
             parts = [self._sums[key] for key in (None, trial) if key in self._sums]
             if not parts:
                 first = min(lost, key=lambda item: members.index(item.spec))
                 reason = f"{first.spec}: {first.reason}"
-                yield Scored(spec, trial, first.state, None, self._seconds, reason)
+                yield Scored(spec, trial, first.state, None, seconds, reason)
                 continue
             reason = f"without {len(lost)} of {len(members)} models" if lost else ""
             scores: Scores = np.sum(parts, axis=0) / (len(members) - len(lost))
-            yield Scored(spec, trial, CellState.OK, scores, self._seconds, reason)
+            yield Scored(spec, trial, CellState.OK, scores, seconds, reason)
 
 
-class AverageScores:
+class AverageScores(_MemberScores):
     """Keeps the members' scores and averages them as :class:`~metaod.models.AverageDetector`."""
 
     def __init__(self, averages: Iterable[ModelSpec], trials: int) -> None:
         self._averages = tuple(dict.fromkeys(averages))
-        self._trials = trials
-        self.members = frozenset(chain.from_iterable(average.members for average in self._averages))
+        super().__init__(chain.from_iterable(item.members for item in self._averages), trials)
         self._kept: dict[tuple[ModelSpec, int], Scores] = {}
-        self._missing: dict[tuple[ModelSpec, int], Scored] = {}
-        self._seconds: dict[ModelSpec, float] = {}
 
-    def add(self, scored: Scored) -> None:
-        """Keep one member's scores, standardised and tempered; ignore any other model's."""
-        if scored.spec not in self.members:
-            return
-        key = (scored.spec, scored.trial)
-        if scored.trial == 0:
-            self._seconds[scored.spec] = scored.seconds
-        if scored.state != CellState.OK or scored.scores is None:
-            self._missing[key] = scored
-            return
-        scale = ScoreScale.of(scored.scores, where=scored.spec.id)
-        self._kept[key] = scale.tempered(scored.scores)
+    def _keep(self, spec: ModelSpec, trial: int, scores: Scores, scale: ScoreScale) -> None:
+        self._kept[spec, trial] = scale.tempered(scores)
 
     def scored(self) -> Iterator[Scored]:
         """Yield the averages' scores, after all members were added."""

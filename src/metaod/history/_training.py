@@ -104,17 +104,10 @@ class TrainingData:
 
     def without(self, origins: Collection[str]) -> "TrainingData":
         """Return the data without the datasets of these origins."""
-        return self._subset(origins, keep=False)
-
-    def only(self, origins: Collection[str]) -> "TrainingData":
-        """Return the data of these origins only."""
-        return self._subset(origins, keep=True)
-
-    def _subset(self, origins: Collection[str], *, keep: bool) -> "TrainingData":
         # a misspelt origin would silently stay in the training data
         for name in sorted(set(origins) - set(self.origins)):
             raise BadParameter("TrainingData", "origins", "origins of the datasets", name)
-        rows = self.origins.isin(list(origins)).to_numpy() == keep
+        rows = ~self.origins.isin(list(origins)).to_numpy()
         if not np.any(rows):
             legal = "such that a dataset is left"
             raise BadParameter("TrainingData", "origins", legal, sorted(origins))
