@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from plain_oblique import path_lengths
 
 from metaod.models._hyperplanes import _sort
-from metaod.models._isolation_forests import below, draw_first, normal, put_back, seed_tree, uniform
+from metaod.models._isolation_forests import below, normal, seed_tree, uniform
 from metaod.models._oblique_trees import add_path_lengths, grow_trees
 
 _RNG = np.random.default_rng(0)
@@ -101,14 +101,3 @@ def test_draws_have_their_distributions():
     assert numbers.max() < 3
     assert abs(numbers.mean() - 1) < 0.1
     assert set(np.bincount([below(state, 3) for _ in range(300)]) > 70) == {True}
-
-
-def test_what_was_drawn_is_put_back():
-    state = np.empty(1, np.uint64)
-    seed_tree(state, 1, 2, 3)
-    items, swapped = np.arange(9), np.empty(5, np.int64)
-    draw_first(state, items, 5, swapped)
-    assert items.tolist() != list(range(9))
-    assert sorted(items) == list(range(9))
-    put_back(items, 5, swapped)
-    assert items.tolist() == list(range(9))

@@ -5,7 +5,7 @@ for a small table, which needs no such function, so numba is imported by the fir
 """
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, update_wrapper
 from importlib import import_module
 from threading import Lock
@@ -43,6 +43,25 @@ def product(X: Matrix, weights: Matrix) -> Matrix:
         for start in range(0, weights.shape[1], _COLUMNS)
     ]
     return np.concatenate(parts, axis=2).reshape(n_blocks * _ROWS, weights.shape[1])[:n_rows]
+
+
+def squared_distances(X: Matrix, others: Any, step: int) -> Iterator[tuple[slice, Matrix]]:
+    """Yield blocks of rows with their squared distances to some rows, in an array that is reused.
+
+    Inner products about the mean are fast, and inexact for close rows.
+    """
+    # |a - b|² = |a|² + |b|² - 2ab
+    centred = X - X.mean(axis=0)
+    squares = np.einsum("ij,ij->i", centred, centred)
+    factors = np.ascontiguousarray(-2 * centred[others].T)
+    space = np.empty((min(step, len(X)), factors.shape[1]))
+    for first in range(0, len(X), step):
+        rows = slice(first, min(first + step, len(X)))
+        block = space[: rows.stop - first]
+        np.matmul(centred[rows], factors, out=block)
+        block += squares[others]
+        block += squares[rows, np.newaxis]
+        yield rows, block
 
 
 _LOCK = Lock()

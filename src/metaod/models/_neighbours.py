@@ -19,7 +19,7 @@ import numpy.typing as npt
 import scipy
 
 from metaod._legal import Whole, parameters
-from metaod.models._arrays import Matrix, Scores, njit
+from metaod.models._arrays import Matrix, Scores, njit, squared_distances
 from metaod.models._estimator import Estimator, grouped
 from metaod.models._new_rows import count_within
 
@@ -74,26 +74,14 @@ def _suits_tree(n_rows: int, n_columns: int) -> bool:
     return n_columns <= 16 and n_rows > 1500 * 1.5**n_columns
 
 
-def _blocks(n_rows: int) -> list[slice]:
-    step = max(_FEWEST, _BLOCK // n_rows)
-    return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
-
-
 def _search_products(X: Matrix, found: Neighbours) -> None:
-    # |a - b|² = |a|² + |b|² - 2ab, about the mean to reduce rounding
     centred = X - X.mean(axis=0)
     squares = np.einsum("ij,ij->i", centred, centred)
     _refuse_overflow(4.0 * float(squares.max()))
-    factors = np.ascontiguousarray(-2 * centred.T)
     margins = 8 * (X.shape[1] + 8) * _ROUNDING * (squares + squares.max())
-    blocks = _blocks(len(X))
-    space = np.empty((blocks[0].stop, len(X)))
     reach = float(squares.mean())
-    for rows in blocks:
-        block = space[: rows.stop - rows.start]
-        np.matmul(centred[rows], factors, out=block)
-        block += squares
-        block += squares[rows, np.newaxis]
+    step = max(_FEWEST, _BLOCK // len(X))
+    for rows, block in squared_distances(X, slice(None), step):
         reach = _choose(block, rows.start, margins[rows], reach, X, found.distances, found.indices)
 
 
@@ -101,10 +89,11 @@ def _search_differences(X: Matrix, found: Neighbours) -> None:
     _refuse_overflow(2.0 * float(np.abs(X).max()) * X.shape[1])
     no_rows = np.empty((0, 0))
     reach = float(np.abs(X).mean() * X.shape[1])
-    for rows in _blocks(len(X)):
-        block = scipy.spatial.distance.cdist(X[rows], X, "cityblock")
+    step = max(_FEWEST, _BLOCK // len(X))
+    for start in range(0, len(X), step):
+        block = scipy.spatial.distance.cdist(X[start : start + step], X, "cityblock")
         margins = np.zeros(len(block))
-        reach = _choose(block, rows.start, margins, reach, no_rows, found.distances, found.indices)
+        reach = _choose(block, start, margins, reach, no_rows, found.distances, found.indices)
 
 
 def _search_tree(X: Matrix, metric: str, found: Neighbours) -> None:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from metaod._legal import Number, parameters
 from metaod.models import _new_rows
-from metaod.models._arrays import Matrix, Scores, njit
+from metaod.models._arrays import Matrix, Scores, njit, squared_distances
 from metaod.models._estimator import Estimator
 from metaod.models._family import Family, Settings
 from metaod.models._new_rows import TrainingRows, log_sum
@@ -96,19 +96,9 @@ def leave_one_out_scores(X: Matrix, gamma_scales: Sequence[float]) -> Matrix:
     centers = _centers_of(n_rows)
     own = np.full(n_rows, -1)
     own[centers] = np.arange(len(centers))
-    # |a - b|² = |a|² + |b|² - 2ab
-    centred = X - X.mean(axis=0)
-    squares = np.einsum("ij,ij->i", centred, centred)
-    factors = np.ascontiguousarray(-2 * centred[centers].T)
-    step = max(1, _BLOCK // len(centers))
-    space = np.empty((min(step, n_rows), len(centers)))
     scores = np.empty((len(gamma_scales), n_rows))
-    for first in range(0, n_rows, step):
-        rows = slice(first, min(first + step, n_rows))
-        distances = space[: rows.stop - first]
-        np.matmul(centred[rows], factors, out=distances)
-        distances += squares[centers]
-        distances += squares[rows, np.newaxis]
+    step = max(1, _BLOCK // len(centers))
+    for rows, distances in squared_distances(X, centers, step):
         nearest = _leave_out(distances, own[rows])
         for g, gamma_scale in enumerate(gamma_scales):
             scores[g, rows] = _log_sums(distances, nearest, gamma_scale * unit)
