@@ -70,6 +70,16 @@ def n_finished(path):
         return 0
 
 
+def finish(path, folder, cluster):
+    """Finish a build that was stopped; return how many datasets it had finished."""
+    before = n_finished(path)
+    done = start_build(path, folder, cluster, slowly=False)
+    _, errors = done.communicate(timeout=300)
+    assert done.returncode == 0, errors
+    assert f"{8 - before} datasets to evaluate, {before} finished before" in errors
+    return before
+
+
 def wait_until(condition, seconds=120):
     end = time.monotonic() + seconds
     while not condition():
@@ -84,12 +94,7 @@ def test_the_driver_is_killed(tmp_path, serial):
         driver = start_build(path, folder, cluster)
         wait_until(lambda: n_finished(path) >= 2 or driver.poll() is not None)
         kill(driver)
-        before = n_finished(path)
-        assert 2 <= before < 8
-        done = start_build(path, folder, cluster, slowly=False)
-        _, errors = done.communicate(timeout=300)
-        assert done.returncode == 0, errors
-        assert f"{8 - before} datasets to evaluate, {before} finished before" in errors
+        assert 2 <= finish(path, folder, cluster) < 8
     assert content(path) == expected
 
 
@@ -104,14 +109,10 @@ def test_the_scheduler_is_killed_and_started_again(tmp_path, serial):
         assert driver.returncode == 2, errors
         assert "the connection to the Dask scheduler was lost; start the scheduler" in errors
         assert "Traceback" not in errors
-        before = n_finished(path)
         cluster.start_scheduler()
         cluster.add_worker()
         cluster.wait_for(1)
-        done = start_build(path, folder, cluster, slowly=False)
-        _, errors = done.communicate(timeout=300)
-        assert done.returncode == 0, errors
-        assert f"{before} finished before" in errors
+        finish(path, folder, cluster)
     assert content(path) == expected
 
 
