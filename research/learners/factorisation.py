@@ -196,9 +196,9 @@ def dcg_loss(G: Matrix, U: Matrix, V: Matrix, alpha: float = 1.0) -> Matrix:
 
 @njit(cache=True)
 def _losses(G, U, V, alpha):  # type: ignore[no-untyped-def]  # compiled
-    losses, nothing = np.empty(len(G)), np.empty(0)
+    losses, work = np.empty(len(G)), np.empty(len(V) * len(V))
     for row in range(len(G)):
         known = np.flatnonzero(~np.isnan(G[row]))
         p = V[known] @ U[row]
-        losses[row] = row_dcg(p, G[row][known], alpha, nothing, nothing)
+        losses[row] = row_dcg(p, G[row][known], alpha, np.empty(len(p)), work)
     return losses

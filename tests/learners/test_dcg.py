@@ -18,25 +18,25 @@ def drawn(seed, n=4, m=7, k=3, missing=0.0, scale=1.0):
     return gains(P, 3.0), scale * rng.normal(size=(n, k)), rng.normal(size=(m, k))
 
 
-def dcg_loss(G, U, V, alpha=1.0):
-    """The loss of each dataset."""
-    losses, nothing = [], np.empty(0)
+def dcg(G, U, V, alpha):
+    """The loss of each dataset and its derivatives by the predictions."""
+    losses, by_prediction = np.empty(len(G)), np.zeros_like(G)
     for row, gain in enumerate(G):
         known = np.flatnonzero(~np.isnan(gain))
-        losses.append(row_dcg(V[known] @ U[row], gain[known], alpha, nothing, nothing))
-    return np.array(losses)
+        part, work = np.empty(len(known)), np.empty(len(known) ** 2)
+        losses[row] = row_dcg(V[known] @ U[row], gain[known], alpha, part, work)
+        by_prediction[row, known] = part
+    return losses, by_prediction
+
+
+def dcg_loss(G, U, V, alpha=1.0):
+    return dcg(G, U, V, alpha)[0]
 
 
 def dcg_gradient(G, U, V, alpha=1.0):
     """The loss summed over datasets and its derivatives by U and V."""
-    by_prediction = np.zeros_like(G)
-    loss = 0.0
-    for row, gain in enumerate(G):
-        known = np.flatnonzero(~np.isnan(gain))
-        part, work = np.empty(len(known)), np.empty(len(known) ** 2)
-        loss += row_dcg(V[known] @ U[row], gain[known], alpha, part, work)
-        by_prediction[row, known] = part
-    return loss, by_prediction @ V, by_prediction.T @ U
+    losses, by_prediction = dcg(G, U, V, alpha)
+    return losses.sum(), by_prediction @ V, by_prediction.T @ U
 
 
 def literal_loss(gain, u, V, alpha):

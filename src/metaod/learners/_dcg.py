@@ -20,7 +20,8 @@ from metaod.models import Matrix, njit
 _LN2 = log(2.0)
 _MOMENTUM = 0.9
 _DATASETS = 80.0  # number of datasets that the rate of V's steps refers to
-_WIDTH = 200.0  # of the range of predictions whose exponentials do not overflow
+_WIDTH = 200.0  # of a segment of predictions: exponentials across two do not overflow
+_STEP = exp(_WIDTH)
 
 
 def gains(P: Matrix, base: float = 2.0) -> Matrix:
@@ -30,16 +31,13 @@ def gains(P: Matrix, base: float = 2.0) -> Matrix:
 
 @njit(cache=True, error_model="numpy")
 def row_dcg(p, g, alpha, d, work):  # type: ignore[no-untyped-def]  # compiled
-    """Return the loss of one dataset; write dL/dp to d unless d is empty.
-
-    ``work`` has m² elements if d is not empty.
-    """
+    """Return the loss of one dataset, and write dL/dp to d; ``work`` has m² elements."""
     best, worst = -np.inf, np.inf
     for j in range(len(p)):
         best, worst = max(best, p[j]), min(worst, p[j])
     if alpha * (best - worst) <= _WIDTH:
         return _row_dcg_near(p, g, alpha, (best + worst) / 2, d, work)
-    return _row_dcg_far(p, g, alpha, d)
+    return _row_dcg_far(p, g, alpha, best, d)
 
 
 @njit(cache=True, error_model="numpy")
@@ -51,57 +49,101 @@ def _row_dcg_near(p, g, alpha, middle, d, work):  # type: ignore[no-untyped-def]
     elements of an array: the compiler vectorises them and keeps the order of every sum.
     """
     m = len(p)
-    wanted = len(d) > 0
     e, c, beta = np.empty(m), np.empty(m), np.ones(m)
     for j in range(m):
         e[j] = exp(alpha * (p[j] - middle))
     for j in range(m):
-        own = e[j]
-        if wanted:
-            shares = work[j * m : (j + 1) * m]
-            for k in range(m):
-                shares[k] = own / (e[k] + own)
-                beta[k] += shares[k]
-        else:
-            for k in range(m):
-                beta[k] += own / (e[k] + own)
+        own, shares = e[j], work[j * m : (j + 1) * m]
+        for k in range(m):
+            shares[k] = own / (e[k] + own)
+            beta[k] += shares[k]
     loss = 0.0
     for j in range(m):
         discount = log(beta[j])
         loss -= g[j] / discount
         c[j] = _LN2 * g[j] / (beta[j] * discount * discount)
-    if wanted:
-        d[:] = 0.0
-        for t in range(m):
-            cost, shares = c[t], work[t * m : (t + 1) * m]
-            for k in range(m):
-                d[k] += shares[k] * (1.0 - shares[k]) * (cost - c[k])
-        for t in range(m):
-            d[t] *= alpha
+    d[:] = 0.0
+    for t in range(m):
+        cost, shares = c[t], work[t * m : (t + 1) * m]
+        for k in range(m):
+            d[k] += shares[k] * (1.0 - shares[k]) * (cost - c[k])
+    for t in range(m):
+        d[t] *= alpha
     return loss * _LN2
 
 
 @njit(cache=True, error_model="numpy")
-def _row_dcg_far(p, g, alpha, d):  # type: ignore[no-untyped-def]  # compiled
-    """Compute :func:`row_dcg` for predictions whose exponentials would overflow, pair by pair."""
+def _row_dcg_far(p, g, alpha, best, d):  # type: ignore[no-untyped-def]  # compiled
+    """Compute :func:`row_dcg` for predictions whose exponentials would overflow.
+
+    Predictions are cut into segments, best first, and exponentials are relative to the middle of
+    each segment. Between segments that are not neighbours a sigmoid is 0 or 1.
+    """
     m = len(p)
+    order = np.argsort(-p)
+    segment, e, gain = np.empty(m), np.empty(m), np.empty(m)
+    for i in range(m):
+        depth = alpha * (best - p[order[i]])
+        segment[i] = np.floor(depth / _WIDTH)
+        e[i] = exp(_WIDTH * (segment[i] + 0.5) - depth)
+        gain[i] = g[order[i]]
+    # start and end of each prediction's segment
+    first, last = np.zeros(m, np.int64), np.full(m, m, np.int64)
+    for i in range(1, m):
+        first[i] = first[i - 1] if segment[i] == segment[i - 1] else i
+    for i in range(m - 2, -1, -1):
+        last[i] = last[i + 1] if segment[i] == segment[i + 1] else i + 1
     c = np.empty(m)
     loss = 0.0
-    for j in range(m):
-        beta = 1.0
-        for k in range(m):
-            small = exp(-alpha * abs(p[k] - p[j]))
-            beta += (1.0 if p[k] >= p[j] else small) / (1.0 + small)
+    for i in range(m):
+        begin, a, b, end = _reach(segment, first, last, i)
+        own = e[i]
+        beta = 1.0 + begin + _sigmoids(e[a:b], 1.0, own)
+        if begin < a:
+            beta += _sigmoids(e[begin:a], _STEP, own)
+        if b < end:
+            beta += _sigmoids(e[b:end], 1.0 / _STEP, own)
         discount = log(beta)
-        loss -= g[j] / discount
-        c[j] = _LN2 * g[j] / (beta * discount * discount)
-    for j in range(len(d)):
-        total = 0.0
-        for k in range(m):
-            small = exp(-alpha * abs(p[k] - p[j]))
-            total += small / (1.0 + small) ** 2 * (c[k] - c[j])
-        d[j] = alpha * total
+        loss -= gain[i] / discount
+        c[i] = _LN2 * gain[i] / (beta * discount * discount)
+    for i in range(m):
+        begin, a, b, end = _reach(segment, first, last, i)
+        total = _slopes(e[a:b], c[a:b], 1.0, e[i], c[i])
+        if begin < a:
+            total += _slopes(e[begin:a], c[begin:a], _STEP, e[i], c[i])
+        if b < end:
+            total += _slopes(e[b:end], c[b:end], 1.0 / _STEP, e[i], c[i])
+        d[order[i]] = alpha * total
     return loss * _LN2
+
+
+@njit(cache=True)
+def _reach(segment, first, last, i):  # type: ignore[no-untyped-def]  # compiled
+    """Return the bounds of the segment above, the own one and the one below."""
+    a, b = first[i], last[i]
+    begin = first[a - 1] if a > 0 and segment[a - 1] == segment[i] - 1 else a
+    end = last[b] if b < len(segment) and segment[b] == segment[i] + 1 else b
+    return begin, a, b, end
+
+
+@njit(cache=True, error_model="numpy")
+def _sigmoids(e, factor, own):  # type: ignore[no-untyped-def]  # compiled
+    total = 0.0
+    for k in range(len(e)):
+        other = e[k] * factor
+        total += other / (other + own)
+    return total
+
+
+@njit(cache=True, error_model="numpy")
+def _slopes(e, c, factor, own, cost):  # type: ignore[no-untyped-def]  # compiled
+    """Return the sum over k of sigmoid (1 - sigmoid) (c_k - c_t)."""
+    total = 0.0
+    for k in range(len(e)):
+        other = e[k] * factor
+        share = 1.0 / (other + own)
+        total += (other * share) * (own * share) * (c[k] - cost)
+    return total
 
 
 def descend(
