@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from metaod._legal import Whole
 from metaod.errors import BadParameter, UserError
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._costs import expected_costs
@@ -119,8 +120,8 @@ def score_models(
     >>> scored.scores.argmax(), str(scored.state)
     (np.int64(3), 'ok')
     """
-    if type(trials) is not int or trials < 1:
-        raise BadParameter("score_models", "trials", "an int in the range [1, inf)", trials)
+    if not Whole(1).allows(trials):
+        raise BadParameter("score_models", "trials", str(Whole(1)), trials)
     X = _checked(X)
     fixed = check_fixed("score_models", fixed, X.shape[1])
     return _score(X, list(dict.fromkeys(specs)), trials, budget, fixed)

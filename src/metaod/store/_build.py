@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from metaod._legal import Whole
 from metaod.errors import BadColumn, BadParameter, UserError
 from metaod.history import MEASURES, Evaluation, FolderEntry, evaluate_models
 from metaod.learners import OnStep
@@ -263,8 +264,8 @@ def verify(
     progress : callable, optional
         Called with ``"cells"`` and the numbers of cells done and in all.
     """
-    if sample < 1:
-        raise BadParameter("verify", "sample", "an int in the range [1, inf)", sample)
+    if not Whole(1).allows(sample):
+        raise BadParameter("verify", "sample", str(Whole(1)), sample)
     available = _stored_entries(store, entries)
     specs = {item.id: item.spec for item in store.models() if not item.is_reference}
     candidates = [
