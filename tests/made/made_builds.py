@@ -8,15 +8,15 @@ from metaod.store import BuildOptions, Store, build
 SMALL = BuildOptions(detectors=("HBOS", "COF", "LODA"), trials=2, references=False, schemas=())
 
 
-def make_folder(folder, count=4, rows=90):
+def make_folder(folder, count=4, rows=90, names=None):
     folder.mkdir(exist_ok=True)
-    for number in range(count):
+    for number, name in enumerate(names or [f"set{k:02d}" for k in range(count)]):
         rng = np.random.default_rng(number)
         X = rng.normal(size=(rows + 10 * number, 3))
         y = np.zeros(len(X), dtype=np.int8)
         y[:6] = 1
         X[:6] += rng.normal(0, 4, size=(6, 3))
-        np.savez(folder / f"set{number:02d}.npz", X=X, y=y)
+        np.savez(folder / f"{name}.npz", X=X, y=y)
     return folder
 
 

@@ -6,9 +6,8 @@ import subprocess
 import sys
 
 import dask
-import numpy as np
 import pytest
-from made_builds import content
+from made_builds import content, make_folder, run
 from made_cluster import (
     Cluster,
     Running,
@@ -19,28 +18,12 @@ from made_cluster import (
 )
 
 from metaod.errors import BadFile, MissingExtra, UserError
-from metaod.history import iter_folder
 from metaod.models import CellState
-from metaod.store import BuildOptions, Store, build, make_executor
+from metaod.store import BuildOptions, Store, make_executor
 from metaod.store._executors import versions
 
 FAMILIES = ("HBOS", "COF", "LODA")
 OPTIONS = BuildOptions(detectors=FAMILIES, trials=1, schemas=("paper",))
-
-
-def make_tables(folder, names):
-    folder.mkdir()
-    for number, name in enumerate(names):
-        rng = np.random.default_rng(number)
-        X = rng.normal(size=(110 + 10 * number, 3))
-        X[:6] += 3
-        np.savez(folder / f"{name}.npz", X=X, y=np.arange(len(X)) < 6)
-    return folder
-
-
-def run(path, folder, options=OPTIONS, **keywords):
-    with Store(path, create=True) as store:
-        return build(store, iter_folder(folder), options, **keywords)
 
 
 @pytest.fixture(scope="module")
@@ -53,15 +36,15 @@ def cluster(tmp_path_factory):
 def serial(tmp_path_factory):
     """A folder, and the store of its serial build."""
     place = tmp_path_factory.mktemp("serial")
-    folder = make_tables(place / "data", ["first", "second"])
-    run(place / "serial.db", folder)
+    folder = make_folder(place / "data", rows=110, names=["first", "second"])
+    run(place / "serial.db", folder, OPTIONS)
     return folder, content(place / "serial.db")
 
 
 def test_a_cluster_and_one_process_agree_bit_for_bit(tmp_path, cluster, serial):
     folder, expected = serial
     executor = make_executor(scheduler=cluster.address)
-    report = run(tmp_path / "a.db", folder, executor=executor)
+    report = run(tmp_path / "a.db", folder, OPTIONS, executor=executor)
     assert len(report.plan.tasks) == 2
     assert content(tmp_path / "a.db") == expected
 
@@ -77,13 +60,13 @@ def test_a_worker_killed_during_a_task(tmp_path, cluster, serial):
             os.kill(killed[0], signal.SIGKILL)
 
     executor = Running(make_executor(scheduler=cluster.address), run_slowly)
-    run(tmp_path / "a.db", folder, executor=executor, on_task=kill_one)
+    run(tmp_path / "a.db", folder, OPTIONS, executor=executor, on_task=kill_one)
     assert killed
     assert content(tmp_path / "a.db") == expected
 
 
 def test_a_task_that_kills_its_worker_fails_and_the_others_do_not(tmp_path, cluster):
-    folder = make_tables(tmp_path / "data", ["before", "killer", "later"])
+    folder = make_folder(tmp_path / "data", rows=110, names=["before", "killer", "later"])
     only = {"space": "extended", "detectors": ("COPOD",), "references": False}
     options = BuildOptions(trials=1, schemas=(), **only)
     executor = Running(make_executor(scheduler=cluster.address), run_or_kill_worker)
@@ -135,7 +118,7 @@ def test_no_traceback_after_an_address_without_an_answer(tmp_path):
 
 
 def test_a_task_without_enough_memory_fails_and_the_others_do_not(tmp_path, cluster):
-    folder = make_tables(tmp_path / "data", ["killer", "other"])
+    folder = make_folder(tmp_path / "data", rows=110, names=["killer", "other"])
     options = BuildOptions(detectors=("HBOS",), trials=1, schemas=(), references=False)
     executor = Running(make_executor(scheduler=cluster.address), run_or_lack_memory)
     report = run(tmp_path / "a.db", folder, options, executor=executor)
@@ -144,11 +127,11 @@ def test_a_task_without_enough_memory_fails_and_the_others_do_not(tmp_path, clus
 
 
 def test_a_table_that_is_deleted_meanwhile(tmp_path, cluster):
-    folder = make_tables(tmp_path / "data", ["only"])
+    folder = make_folder(tmp_path / "data", rows=110, names=["only"])
 
     def delete(plan):
         (folder / "only.npz").unlink()
 
     executor = make_executor(scheduler=cluster.address)
     with pytest.raises(BadFile, match=r"npz: cannot be read \(No such file"):
-        run(tmp_path / "a.db", folder, executor=executor, on_plan=delete)
+        run(tmp_path / "a.db", folder, OPTIONS, executor=executor, on_plan=delete)

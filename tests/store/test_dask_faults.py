@@ -16,9 +16,9 @@ import dask.dataframe as dd
 import made_cluster
 import numpy as np
 import pytest
-from made_builds import content
+from made_builds import content, make_folder, run
 from made_cluster import Cluster, Fake, busy_keys, kill, n_picks_received, nothing, times_of
-from test_dask import FAMILIES, make_tables, run
+from test_dask import FAMILIES, OPTIONS
 
 import metaod
 from metaod.history import iter_folder
@@ -31,8 +31,8 @@ pytestmark = pytest.mark.cluster
 @pytest.fixture(scope="module")
 def serial(tmp_path_factory):
     place = tmp_path_factory.mktemp("serial")
-    folder = make_tables(place / "data", [f"set{k:02d}" for k in range(8)])
-    run(place / "serial.db", folder)
+    folder = make_folder(place / "data", 8, rows=110)
+    run(place / "serial.db", folder, OPTIONS)
     return folder, content(place / "serial.db")
 
 
@@ -137,7 +137,7 @@ def test_workers_that_join_later_are_used(tmp_path, serial):
         late = threading.Timer(2.0, cluster.add_worker)
         late.start()
         try:
-            run(tmp_path / "a.db", folder, executor=executor)
+            run(tmp_path / "a.db", folder, OPTIONS, executor=executor)
         finally:
             late.join()
         seen = set()
@@ -171,7 +171,7 @@ def test_workers_without_the_files(tmp_path, serial, monkeypatch, other_content)
             np.savez(path, X=np.random.default_rng(9).normal(size=(50, 2)), y=np.arange(50) < 5)
     with Cluster(tmp_path, cwd=elsewhere) as cluster:
         executor = make_executor(scheduler=cluster.address)
-        run(tmp_path / "a.db", folder.name, executor=executor)
+        run(tmp_path / "a.db", folder.name, OPTIONS, executor=executor)
     assert content(tmp_path / "a.db") == expected
 
 
