@@ -53,9 +53,7 @@ def read_parameters(kind: type[Any], settings: Iterable[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for setting in settings:
         name, equals, text = setting.partition("=")
-        if not equals or not name:
-            raise BadParameter(kind.__name__, "--set", "of the form NAME=VALUE", setting)
-        if name not in legal:
+        if not equals or name not in legal:
             known = ", ".join(legal) or "none"
             legal_set = f"NAME=VALUE with one of the parameters {known}"
             raise BadParameter(kind.__name__, "--set", legal_set, setting)

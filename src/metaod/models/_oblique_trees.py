@@ -51,15 +51,6 @@ _BLOCK = 1024  # rows that are scored together, so their columns stay in the cac
 _TINY = 1e-290  # reciprocals of narrower ranges overflow
 
 
-def _n_nodes(n_samples: int) -> int:
-    # as in a complete tree of the depth that isolates a row on average, whose sides may be empty; a
-    # tree of any depth without empty sides has no more
-    n_leaves = 1
-    while n_leaves < n_samples:
-        n_leaves *= 2
-    return 2 * n_leaves - 1
-
-
 @njit(cache=True, nogil=True)
 def _split(rows: Any, projected: Any, threshold: float, spare: Any) -> int:
     """Move rows at or above the threshold behind the others; return where they start."""
@@ -156,7 +147,9 @@ def grow_trees(
     """
     n_rows, n_columns = X.shape
     n_trees = last - first
-    n_nodes = _n_nodes(n_samples)
+    # as in a complete tree of the depth that isolates a row on average, whose sides may be empty; a
+    # tree of any depth without empty sides has no more
+    n_nodes = (2 << (n_samples - 1).bit_length()) - 1
     trees = ObliqueTrees(
         np.zeros((n_trees, n_nodes), np.int32),
         np.zeros((n_trees, n_nodes)),
