@@ -128,7 +128,7 @@ class Column:
     @cached_property
     def in_context(self) -> "Column":
         """The column of the distances from what is usual in each row's context."""
-        codes, distinct = pd.factorize(np.sinh(self.mapped), sort=True, use_na_sentinel=True)
+        codes, distinct = pd.factorize(np.sinh(self.mapped), sort=True)
         return Column(self.name, "number", codes.astype(np.int64), np.asarray(distinct), {})
 
     @cached_property
@@ -291,10 +291,7 @@ def _column(
     name: str, series: "pd.Series[Any]", misfits: Mapping[int, str], style: Style
 ) -> Column:
     kind, values = _typed(series)
-    if kind == "text":
-        codes, distinct = pd.factorize(values, use_na_sentinel=True)
-    else:
-        codes, distinct = pd.factorize(values, sort=True, use_na_sentinel=True)
+    codes, distinct = pd.factorize(values, sort=kind != "text")
     return Column(name, kind, codes.astype(np.int64), np.asarray(distinct), misfits, style)
 
 
@@ -354,7 +351,7 @@ def _joined(first: Column, second: Column) -> Column:
     elif second.is_number and not first.is_number:
         values = np.array([cell_text(value) for value in values], dtype=object)
     both = np.concatenate([first.distinct, values])
-    codes, distinct = pd.factorize(both, sort=first.is_number, use_na_sentinel=True)
+    codes, distinct = pd.factorize(both, sort=first.is_number)
     own = np.append(codes[: len(first.distinct)], -1)[first.codes]
     later = np.append(codes[len(first.distinct) :], -1)[second.codes]
     joined_codes = np.concatenate([own, later]).astype(np.int64)

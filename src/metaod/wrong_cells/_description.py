@@ -208,17 +208,12 @@ def _usual(own: CellEvidence, row: int) -> tuple[str, str]:
     """Return what is usual in the row: a range of numbers, or the most probable categories."""
     column, expected = own.column, own.expected
     if column.is_number:
-        assert expected.place is not None  # noqa: S101 - for the type checker; numbers have both
-        assert expected.spread is not None  # noqa: S101
         width = _WIDTH * float(np.hypot(expected.spread[row], 0.5 * own.unit))
         ends = np.array([-width, width]) + expected.place[row]
         words = "" if column.given is None else column.given.words[row]
         return _range(column, *_within(column, column.back(ends, [row, row]))), words
-    if expected.best_class is None or not len(column.distinct):
-        return "", ""
-    if expected.best is not None and expected.best[row] < _PROBABLE:
-        return "", ""
-    return _written(column, _code_of_class(column, int(expected.best_class[row]))), ""
+    usual = _probable(own, row)
+    return ("" if usual is None else _written(column, usual)), ""
 
 
 def _range(column: Column, low: float, high: float) -> str:
@@ -239,17 +234,17 @@ def _within(column: Column, ends: Values) -> tuple[float, float]:
 
 def _suggestion(own: CellEvidence, row: int) -> Any:
     """Return the category that the row makes most probable, if it is probable."""
-    expected = own.expected
-    if own.column.is_number or expected.best is None or expected.best_class is None:
-        return None
-    if expected.best[row] < _PROBABLE:
-        return None
-    return _value(own.column, _code_of_class(own.column, int(expected.best_class[row])))
+    usual = None if own.column.is_number else _probable(own, row)
+    return None if usual is None else _value(own.column, usual)
 
 
-def _code_of_class(column: Column, wanted: int) -> int:
+def _probable(own: CellEvidence, row: int) -> int | None:
+    """Return the code of the value that the row makes most probable, if it is probable."""
+    column, expected = own.column, own.expected
+    if not len(column.distinct) or expected.best[row] < _PROBABLE:
+        return None
     classes, _ = column.classes
-    return int(np.argmax(np.where(classes == wanted, column.counts, -1)))
+    return int(np.argmax(np.where(classes == expected.best_class[row], column.counts, -1)))
 
 
 def _value(column: Column, code: int) -> Any:

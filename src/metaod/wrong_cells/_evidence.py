@@ -252,7 +252,7 @@ def _deviations(
     column: Column, expected: Expected, residuals: Residuals
 ) -> npt.NDArray[np.float32]:
     """Return how far each cell is from what is expected; 0 if it is missing."""
-    if expected.place is not None:
+    if len(expected.place):
         return np.log1p(residuals.sizes).astype(np.float32)
     found = np.maximum(surprise(expected).get("surprise", np.zeros(len(column.codes))), 0)
     return np.where(column.present, found, 0).astype(np.float32)

@@ -7,7 +7,8 @@ linear model of the other columns predicts is a predictor too.
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,35 +27,39 @@ _MOST_INDICATORS = 8  # categories of a column in it
 _CLIP = 4.0  # of targets on their scale
 
 
+def _nothing() -> npt.NDArray[Any]:
+    return np.empty(0)
+
+
 @dataclass(frozen=True, eq=False)
 class Expected:
     """What is expected of a column's cells from the other cells of their rows.
 
     Parameters
     ----------
-    place : ndarray of float or None
-        The expected number, on the column's scale.
-    spread : ndarray of float or None
-        How far numbers of such rows are from it, on the scale.
-    own : ndarray of float or None
-        The probability of the row's own value.
-    best : ndarray of float or None
+    place : ndarray of float
+        The expected number, on the column's scale; empty for texts.
+    spread : ndarray of float
+        How far numbers of such rows are from it, on the scale; empty for texts.
+    own : ndarray of float
+        The probability of the row's own value; with the next ones empty for numbers of many values.
+    best : ndarray of float
         That of the most probable value.
-    best_class : ndarray of int or None
+    best_class : ndarray of int
         The class of that value.
-    entropy : ndarray of float or None
+    entropy : ndarray of float
         The expected surprisal.
-    linear : ndarray of float or None
-        The number that a linear model of the other columns expects, on the scale.
+    linear : ndarray of float
+        The number that a linear model of the other columns expects, on the scale; empty without it.
     """
 
-    place: Values | None = None
-    spread: Values | None = None
-    own: Values | None = None
-    best: Values | None = None
-    best_class: Codes | None = None
-    entropy: Values | None = None
-    linear: Values | None = None
+    place: Values = field(default_factory=_nothing)
+    spread: Values = field(default_factory=_nothing)
+    own: Values = field(default_factory=_nothing)
+    best: Values = field(default_factory=_nothing)
+    best_class: Codes = field(default_factory=_nothing)
+    entropy: Values = field(default_factory=_nothing)
+    linear: Values = field(default_factory=_nothing)
 
 
 def expected_cells(
@@ -73,12 +78,13 @@ def expected_cells(
     def of_column(place: int) -> Expected:
         chosen = np.argsort(-weights[place], kind="stable")[:_MOST_PREDICTORS]
         chosen = chosen[chosen != place]
-        forest = _Forest(
-            bins[chosen], is_ordered[chosen], weights[place][chosen], n_trees, seed + place
-        )
-        line = linear.get(place)
-        if line is not None:
-            forest = forest.with_predictor(_binned(line, reference))
+        own, ordered, chances = bins[chosen], is_ordered[chosen], weights[place][chosen]
+        line = linear.get(place, np.empty(0))
+        if len(line):  # a predictor that is tried most often
+            own = np.concatenate([own, _binned(line, reference)[None]])
+            ordered = np.append(ordered, True)
+            chances = np.append(chances, chances.max(initial=0.05) * 2)
+        forest = _Forest(own, ordered, chances, n_trees, seed + place)
         return replace(_expected(columns[place], forest, line, reference), linear=line)
 
     if len(columns[0].codes) < _FEWEST_FOR_THREADS:
@@ -97,17 +103,9 @@ class _Forest:
     n_trees: int
     seed: int
 
-    def with_predictor(self, own: Bins) -> "_Forest":
-        """Add a predictor, which is tried most often."""
-        bins = np.concatenate([self.bins, own[None]])
-        weights = np.append(self.weights, self.weights.max(initial=0.05) * 2)
-        return replace(
-            self, bins=bins, is_ordered=np.append(self.is_ordered, True), weights=weights
-        )
-
     def numbers(self, targets: Values, known: Codes) -> tuple[Values, Values]:
         """Return what is expected of each row's target, and the spread around it."""
-        totals, _ = self._run(targets, np.zeros(0, dtype=np.int64), 0, known)
+        totals, _ = self._run(targets, np.empty(0, dtype=np.int64), 0, known)
         n = np.maximum(totals[:, 3], 1)
         mean = totals[:, 0] / n
         variance = totals[:, 2] / n + np.maximum(totals[:, 1] / n - mean**2, 0)
@@ -200,18 +198,14 @@ def _targets(column: Column, rows: Codes) -> list[Values]:
     if column.is_few:
         classes, n_classes = column.classes
         codes = column.spread(classes, -1)[rows]
-        draws = _normals(n_classes, 2)
+        draws = np.random.default_rng(0).standard_normal((2, n_classes))
         raw = [np.append(draw, 0.0)[codes] for draw in draws]
     else:
         raw = [np.clip(np.nan_to_num(column.mapped[rows]), -_CLIP, _CLIP)]
     return [(own - own.mean()) / (own.std() or 1.0) for own in raw]
 
 
-def _normals(number: int, draws: int) -> Values:
-    return np.random.default_rng(0).standard_normal((draws, number))
-
-
-def _expected(column: Column, forest: _Forest, line: Values | None, reference: Codes) -> Expected:
+def _expected(column: Column, forest: _Forest, line: Values, reference: Codes) -> Expected:
     known = reference[column.present[reference]]
     is_alone = not len(forest.bins) or len(column.distinct) < 2
     if is_alone or len(known) < 4 * LEAST_LEAF:
@@ -222,7 +216,7 @@ def _expected(column: Column, forest: _Forest, line: Values | None, reference: C
         return _of_classes(column, forest.votes(by_row, n_classes, known), by_row)
     targets = np.clip(np.nan_to_num(column.mapped), -_CLIP, _CLIP)
     place, spread = forest.numbers(targets, known)
-    if line is not None:  # what the line leaves may be easier to predict
+    if len(line):  # what the line leaves may be easier to predict
         rest, own_spread = forest.numbers(targets - line, known)
         left = np.abs(targets - line - rest)[known]
         if np.median(left) < np.median(np.abs(targets - place)[known]):
@@ -255,25 +249,24 @@ def _of_classes(column: Column, votes: Votes, by_row: Codes) -> Expected:
 def _unconditional(column: Column) -> Expected:
     """Expect the column's own middle or frequencies."""
     n_rows = len(column.codes)
-    place = spread = None
-    if column.is_number:
-        place, spread = np.zeros(n_rows), np.ones(n_rows)
+    found = Expected(np.zeros(n_rows), np.ones(n_rows)) if column.is_number else Expected()
     if not column.is_few:
-        return Expected(place, spread)
+        return found
     classes, n_classes = column.classes
     counts = np.bincount(classes, weights=column.counts, minlength=n_classes)
     shares = (counts + 0.5) / (counts.sum() + 0.5 * max(n_classes, 1))
-    own = column.spread(shares[classes] if n_classes else np.zeros(0), 1.0)
-    entropy = float(-(shares * np.log(shares)).sum()) if n_classes else 0.0
-    best = float(shares.max(initial=0.0))
-    best_class = int(shares.argmax()) if n_classes else 0
-    fill = np.full(n_rows, 1.0)
-    return Expected(place, spread, own, best * fill, np.full(n_rows, best_class), entropy * fill)
+    return replace(
+        found,
+        own=column.spread(shares[classes], 1.0),
+        best=np.full(n_rows, shares.max(initial=0.0)),
+        best_class=np.full(n_rows, shares.argmax() if n_classes else 0),
+        entropy=np.full(n_rows, -(shares * np.log(shares)).sum()),
+    )
 
 
 def surprise(expected: Expected) -> dict[str, Values]:
     """Return how surprising a value is in its row, beyond what values of such rows are."""
-    if expected.own is None or expected.entropy is None or expected.best is None:
+    if not len(expected.own):
         return {}
     logs = -np.log(np.maximum(expected.own, 1e-6))
     return {

@@ -1,5 +1,6 @@
 """Evidence on numbers and dates: how extreme, how far from what is expected, and which slip."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Self
@@ -13,6 +14,9 @@ from metaod.wrong_cells._expectation import Expected
 _SUSPICIOUS = 1.5  # residuals or spreads; slips of other cells are not tried
 _MOST_DIGITS_TRIED = 400  # cells of a column, the most suspicious ones
 _MOST_TRIED = 200_000  # cells of a column
+_LONGEST = 12  # characters of a number whose digits are tried
+_MOST_EDITS = 3 * _LONGEST
+_DIGIT = re.compile("[0-9]")
 _CODES = (-1.0, 0.0, 9.0, 99.0, 999.0, 9999.0, 99999.0, -9.0, -99.0, -999.0, -9999.0, 88.0, 888.0)
 _EPOCHS = (-25567.0, -25568.0, 0.0, 2932896.0, -719162.0)  # 1900-01-01, 1970, 9999-12-31, year 1
 SHIFTS = (10.0, 0.1, 100.0, 0.01, 1000.0, 0.001)
@@ -23,6 +27,7 @@ UNITS = tuple(
 )
 _YEAR = 365.2425
 _MOST_DECIMALS = 8
+_BESIDE = (1, 1, 0, 1, 1)  # the four values around one
 
 _DISTANCES = (
     "outside", "outside mapped", "rows beyond", "share beyond", "isolation", "isolation mapped",
@@ -129,18 +134,16 @@ def _nearest(values: Values) -> Values:
     """Return the distance of each distinct value, which rise, to the next one."""
     if len(values) < 2:
         return np.zeros(len(values))
-    steps = np.diff(values)
-    return np.asarray(np.minimum(np.append(steps, np.inf), np.append(np.inf, steps)))
+    steps = np.pad(np.diff(values), 1, constant_values=np.inf)
+    return np.asarray(np.minimum(steps[1:], steps[:-1]))
 
 
 def _around(counts: Values) -> Values:
     """Return the mean count of the four values around each one."""
-    if len(counts) < 2:
-        return np.zeros(len(counts))
-    padded = np.pad(counts, 2)
-    total = padded[:-4] + padded[1:-3] + padded[3:-1] + padded[4:]
-    here = np.pad(np.ones(len(counts)), 2)
-    return np.asarray(total / (here[:-4] + here[1:-3] + here[3:-1] + here[4:]))
+    if not len(counts):
+        return counts
+    total, n_values = (np.convolve(own, _BESIDE)[2:-2] for own in (counts, np.ones(len(counts))))
+    return np.asarray(total / np.maximum(n_values, 1))
 
 
 def _decimals(value: float) -> int:
@@ -183,9 +186,9 @@ class Residuals:
     unit: float = 1.0
 
     @classmethod
-    def of(cls, column: Column, expected: Values | None, reference: Codes) -> Self:
+    def of(cls, column: Column, expected: Values, reference: Codes) -> Self:
         """Take the differences of a column, and their size in the reference rows."""
-        if expected is None:
+        if not len(expected):
             return cls(np.zeros(len(column.codes), dtype=np.float32))
         values = np.nan_to_num(column.mapped - expected).astype(np.float32)
         known = np.abs(values[reference][column.present[reference]])
@@ -204,7 +207,6 @@ def residual_evidence(
     column: Column, expected: Expected, residuals: Residuals, reference: Codes
 ) -> dict[str, Values]:
     """Return how far numbers are from what their rows lead to expect."""
-    assert expected.spread is not None  # noqa: S101 - for the type checker; numbers have one
     sizes, unit, present = np.abs(residuals.values), residuals.unit, column.present
     local = sizes / (expected.spread + 0.1 * unit)
     mapped = column.mapped[present]
@@ -253,22 +255,18 @@ def find_slips(
     Residuals are counted in the column's usual residual. ``partners`` are the columns with which
     cells may have been exchanged.
     """
-    column, own = columns[place], expected[place]
+    column = columns[place]
     rows = np.flatnonzero((suspicion > np.log1p(_SUSPICIOUS)) & column.present)
     if len(rows) > _MOST_TRIED:
         rows = np.sort(rows[np.argsort(-suspicion[rows], kind="stable")[:_MOST_TRIED]])
     slips = Slips(rows)
     if not len(rows) or column.kind == "truth":
         return slips
-    assert own.place is not None  # noqa: S101 - for the type checker
-    middle, unit = own.place[rows], residuals[place].unit
     values = column.values[rows]
 
-    def left(candidates: Values) -> Values:
-        return np.abs(column.map(candidates, rows) - middle[:, None]) / unit
-
     def add(name: str, candidates: Values) -> None:
-        slips.add(name, left(candidates), candidates)
+        left = _left(column, candidates, expected[place], rows, residuals[place].unit)
+        slips.add(name, left, candidates)
 
     if column.kind == "date":
         years = values[:, None] + _YEAR * np.array([1, -1, 10, -10, 100, -100, 1000])
@@ -295,32 +293,23 @@ def _day_and_month(days: Values) -> Values:
 
 def _edited(values: Values, suspicion: Values) -> Values:
     """Return the values with two digits exchanged, or one dropped or doubled; padded with NaN."""
-    tried = np.argsort(-suspicion, kind="stable")[:_MOST_DIGITS_TRIED]
-    edits = {place: list(_edits(f"{values[place]:.10g}")) for place in tried.tolist()}
-    most = max(map(len, edits.values()), default=0)
-    found = np.full((len(values), most + 1), np.inf)
-    for place, own in edits.items():
+    found = np.full((len(values), _MOST_EDITS), np.inf)
+    for place in np.argsort(-suspicion, kind="stable")[:_MOST_DIGITS_TRIED].tolist():
+        own = [float(text) for text in _edits(f"{values[place]:.10g}") if _DIGIT.search(text)]
         found[place, : len(own)] = own
     return found
 
 
-def _edits(text: str) -> Iterator[float]:
-    if "e" in text or len(text) > 12:
+def _edits(text: str) -> Iterator[str]:
+    if "e" in text or len(text) > _LONGEST:
         return
     for i, mark in enumerate(text):
         if not mark.isdigit():
             continue
-        if i + 1 < len(text) and text[i + 1].isdigit() and text[i + 1] != mark:
-            yield _number(text[:i] + text[i + 1] + mark + text[i + 2 :])
-        yield _number(text[:i] + text[i + 1 :])  # a digit too many
-        yield _number(text[: i + 1] + mark + text[i + 1 :])  # one too few
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return np.inf
+        if text[i + 1 : i + 2].isdigit() and text[i + 1] != mark:
+            yield text[:i] + text[i + 1] + mark + text[i + 2 :]
+        yield text[:i] + text[i + 1 :]  # a digit too many
+        yield text[: i + 1] + mark + text[i + 1 :]  # one too few
 
 
 def _add_swaps(
@@ -340,8 +329,8 @@ def _add_swaps(
         if other == place or partner.kind != column.kind:
             continue
         theirs, ours = partner.values[rows], column.values[rows]
-        here = _size(column, theirs, expected[place], rows, residuals[place].unit)
-        there = _size(partner, ours, expected[other], rows, residuals[other].unit)
+        here = _left(column, theirs, expected[place], rows, residuals[place].unit)
+        there = _left(partner, ours, expected[other], rows, residuals[other].unit)
         before = residuals[other].sizes[rows]
         # both cells must fit better than they do now
         left = np.where(there < 0.5 * before, np.maximum(here, there), np.inf)
@@ -351,9 +340,10 @@ def _add_swaps(
     slips.left["swapped"], slips.values["swapped"] = best, value
 
 
-def _size(column: Column, values: Values, expected: Expected, rows: Codes, unit: float) -> Values:
-    assert expected.place is not None  # noqa: S101 - for the type checker
-    return np.asarray(np.abs(column.map(values, rows) - expected.place[rows]) / unit)
+def _left(column: Column, values: Values, expected: Expected, rows: Codes, unit: float) -> Values:
+    """Return the residuals of other values of some cells, one or several for each."""
+    middle = expected.place[rows].reshape(-1, *[1] * (values.ndim - 1))
+    return np.asarray(np.abs(column.map(values, rows) - middle) / unit)
 
 
 def slip_evidence(slips: Slips, before: Values) -> dict[str, Values]:
