@@ -13,6 +13,9 @@ _MOST_DETERMINANTS = 40
 _MOST_DEPENDENT = 80
 _LAST = np.iinfo(np.int64).max
 _MOST_GROUPS = 0.8  # groups by reference rows: most of them have one row otherwise
+_MOST_VALUES = 0.9  # of a column that depends on others, by reference rows
+_FEWEST_ROWS = 20
+_MOST_USUAL = 0.98  # of the rows have one value: nothing is left to decide
 
 
 @dataclass(eq=False)
@@ -69,72 +72,61 @@ def find_contradictions(columns: Sequence[Column], reference: Codes) -> list[Con
     """Compare every row with the rows that share a value of a column that decides another."""
     n_rows = len(columns[0].codes)
     found = [Contradictions.none(n_rows) for _ in columns]
-    determinants = [p for p, column in enumerate(columns) if _may_decide(column, reference)]
-    dependents = [p for p, column in enumerate(columns) if _may_depend(column, reference)]
-    names = [column.name for column in columns]
-    determinants = sorted(determinants, key=lambda p: (len(columns[p].distinct), names[p]))
+    present = [np.unique(own.codes[reference[own.present[reference]]]) for own in columns]
+    shares = [len(own) / len(reference) if len(own) > 1 else np.inf for own in present]
+    determinants = [place for place, share in enumerate(shares) if share <= _MOST_GROUPS]
+    determinants.sort(key=lambda place: (len(columns[place].distinct), columns[place].name))
+    dependents = [place for place, share in enumerate(shares) if share <= _MOST_VALUES]
     for cause in determinants[-_MOST_DETERMINANTS:]:
         for effect in dependents[:_MOST_DEPENDENT]:
             if cause == effect:
                 continue
-            strength = _strength(columns[cause], columns[effect], reference)
+            strength = _Groups.of(columns[cause], columns[effect], reference).strength
             if strength >= _LEAST_AGREEMENT:
                 _compare(columns, cause, effect, strength, found)
     return found
-
-
-def _may_decide(column: Column, reference: Codes) -> bool:
-    own = column.codes[reference]
-    n_distinct = len(np.unique(own[own >= 0]))
-    return 2 <= n_distinct <= _MOST_GROUPS * len(reference)
-
-
-def _may_depend(column: Column, reference: Codes) -> bool:
-    own = column.codes[reference]
-    return 2 <= len(np.unique(own[own >= 0])) <= 0.9 * len(reference)
-
-
-def _strength(cause: Column, effect: Column, reference: Codes) -> float:
-    """Return how often a row agrees with the others of its group, less what chance gives."""
-    x, y = cause.codes[reference], effect.codes[reference]
-    x, y = x[(x >= 0) & (y >= 0)], y[(x >= 0) & (y >= 0)]
-    if len(x) < 20:
-        return 0.0
-    groups = _Groups.of(x, y, len(cause.distinct), len(effect.distinct))
-    several = groups.sizes >= 2
-    n_grouped = groups.sizes[several].sum()
-    if n_grouped < 0.2 * len(x) or several.sum() < 2:
-        return 0.0
-    agreeing = groups.most[several] - 1
-    share = agreeing.sum() / (groups.sizes[several] - 1).sum()
-    base = np.bincount(y).max() / len(y)
-    if base > 0.98:
-        return 0.0
-    return float((share - base) / (1 - base))
 
 
 @dataclass(frozen=True, eq=False)
 class _Groups:
     """Rows by the value of a cause: sizes, the most frequent effect and how many rows have it."""
 
+    rows: Codes  # those with both values
+    causes: Codes  # their values
+    effects: Codes
     sizes: Codes
     most: Codes
     usual: Codes
     of_pair: Codes  # rows of the pair of values that each row has
 
     @classmethod
-    def of(cls, x: Codes, y: Codes, n_x: int, n_y: int) -> "_Groups":
+    def of(cls, cause: Column, effect: Column, rows: Codes) -> "_Groups":
+        """Group those of the rows that have both values."""
+        rows = rows[cause.present[rows] & effect.present[rows]]
+        x, y = cause.codes[rows], effect.codes[rows]
+        n_x, n_y = len(cause.distinct), len(effect.distinct)
         pairs, inverse, counts = np.unique(
             x * np.int64(n_y) + y, return_inverse=True, return_counts=True
         )
-        cause, effect = pairs // n_y, pairs % n_y
-        order = np.lexsort((effect, counts, cause))
-        last = np.flatnonzero(np.append(cause[order][1:] != cause[order][:-1], True))
-        sizes = np.bincount(x, minlength=n_x)
-        most, usual = np.zeros(n_x, dtype=np.int64), np.zeros(n_x, dtype=np.int64)
-        at = order[last]
-        most[cause[at]], usual[cause[at]] = counts[at], effect[at]
-        return cls(sizes, most, usual, counts[inverse])
+        order = np.lexsort((pairs % n_y, counts, pairs // n_y))
+        is_last = np.diff(pairs[order] // n_y, append=-1) != 0
+        at = order[is_last]
+        most, usual = np.zeros((2, n_x), dtype=np.int64)
+        most[pairs[at] // n_y], usual[pairs[at] // n_y] = counts[at], pairs[at] % n_y
+        return cls(rows, x, y, np.bincount(x, minlength=n_x), most, usual, counts[inverse])
+
+    @property
+    def strength(self) -> float:
+        """How often a row agrees with the others of its group, less what chance gives."""
+        if len(self.rows) < _FEWEST_ROWS:
+            return 0.0
+        several = self.sizes >= 2
+        sizes = self.sizes[several]
+        base = np.bincount(self.effects).max() / len(self.rows)
+        if sizes.sum() < 0.2 * len(self.rows) or len(sizes) < 2 or base > _MOST_USUAL:
+            return 0.0
+        share = (self.most[several] - 1).sum() / (sizes - 1).sum()
+        return float((share - base) / (1 - base))
 
 
 def _compare(
@@ -144,26 +136,21 @@ def _compare(
     strength: float,
     found: list[Contradictions],
 ) -> None:
-    x, y = columns[cause].codes, columns[effect].codes
-    rows = np.flatnonzero((x >= 0) & (y >= 0))
-    groups = _Groups.of(
-        x[rows], y[rows], len(columns[cause].distinct), len(columns[effect].distinct)
-    )
-    own = x[rows]
-    most, size = groups.most[own], groups.sizes[own]
-    is_usual = groups.usual[own] == y[rows]
+    groups = _Groups.of(columns[cause], columns[effect], np.arange(len(columns[cause].codes)))
+    own = groups.causes
+    most, size, usual = groups.most[own], groups.sizes[own], groups.usual[own]
+    is_usual = usual == groups.effects
     against = ~is_usual & (most > groups.of_pair)
     theirs = found[effect]
-    theirs.n_for[rows[is_usual & (most > 1)]] += 1
-    at = rows[against]
+    theirs.n_for[groups.rows[is_usual & (most > 1)]] += 1
+    at = groups.rows[against]
     ahead = np.log(most[against] / groups.of_pair[against])
-    weight = strength * ahead
-    better = weight > theirs.strength[at] * theirs.ahead[at]
+    better = strength * ahead > theirs.strength[at] * theirs.ahead[at]
     chosen = at[better]
     theirs.strength[chosen] = strength
     theirs.ahead[chosen] = ahead[better]
     theirs.share[chosen] = (most / size)[against][better]
-    theirs.usual[chosen] = groups.usual[own[against][better]]
+    theirs.usual[chosen] = usual[against][better]
     theirs.by[chosen] = cause
     theirs.n_against[at] += 1
     found[cause].as_cause[at] += 1
