@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations, product
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -86,7 +87,8 @@ def find_formulas(
         others = others[others != own][:_MOST_TERMS]
         rng = np.random.default_rng([seed, own])
         for is_product in (False, True):
-            formula = _formula(values, steps, own, others, rows, rng, is_product=is_product)
+            candidate = _Candidate(values, steps, own, others, is_product).of_positive(rows)
+            formula = candidate.formula(rows, rng)
             if formula is not None:
                 terms = tuple(numeric[term] for term in formula.terms)
                 found[place] = replace(formula, terms=terms)
@@ -132,76 +134,107 @@ def _duration(values: Values, given: Values, digits: int, terms: tuple[int, ...]
     return Formula(np.nan_to_num(deviation), value, holds, terms)
 
 
-def _formula(
-    values: Values,
-    steps: Values,
-    own: int,
-    others: Codes,
-    rows: Codes,
-    rng: np.random.Generator,
-    *,
-    is_product: bool,
-) -> Formula | None:
-    X, y = values[np.ix_(rows, others)], values[rows, own]
-    if is_product:
-        positive = (X > 0).mean(axis=0) > 0.98
-        others, X = others[positive], X[:, positive]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            X, y = np.log(np.where(X > 0, X, np.nan)), np.log(np.where(y > 0, y, np.nan))
-    usable = ~np.isnan(y) & ~np.isnan(X).any(axis=1)
-    X, y = X[usable], y[usable]
-    n_terms = X.shape[1]
-    if n_terms == 0 or len(y) < max(30, 4 * n_terms):
-        return None
-    spread = float(np.subtract(*np.quantile(y, [0.9, 0.1]))) / 2.56
-    if spread <= 0:
-        return None
-    scale = np.maximum(np.subtract(*np.quantile(X, [0.9, 0.1], axis=0)) / 2.56, 1e-12)
-    offset = np.median(X, axis=0)
-    A = np.column_stack([(X - offset) / scale, np.ones(len(X))])
-    rounding = _rounding(values[rows][usable], steps, own, others, is_product=is_product)
-    best, coefficients = 0.0, None
-    for size in sorted({min(2, n_terms), min(4, n_terms), n_terms}):
-        for _ in range(_N_DRAWS // 3):
-            drawn = rng.choice(len(y), size=size + 2, replace=False)
-            kept = np.append(np.arange(size), n_terms)
-            own_coefficients = np.zeros(n_terms + 1)
-            solved, *_ = np.linalg.lstsq(A[np.ix_(drawn, kept)], y[drawn], rcond=1e-9)
-            own_coefficients[kept] = solved
-            tolerance = _tolerance(own_coefficients, scale, rounding)
-            holds = float(np.mean(np.abs(A @ own_coefficients - y) <= 3 * tolerance))
-            if holds > best + 1e-9 and np.median(tolerance) < _LEAST_GAIN * spread:
-                best, coefficients = holds, own_coefficients
-        if best >= _LEAST_HOLDING:
-            break
-    if coefficients is None or best < 0.6:
-        return None
-    for _ in range(2):  # fit to the rows that follow it
-        tolerance = _tolerance(coefficients, scale, rounding)
-        follows = np.abs(A @ coefficients - y) <= 3 * tolerance
-        needed = np.append(np.abs(coefficients[:-1]) > 2 * np.median(tolerance), True)
-        solved, *_ = np.linalg.lstsq(A[np.ix_(follows, needed)], y[follows], rcond=1e-9)
-        coefficients = np.zeros(n_terms + 1)
-        coefficients[needed] = solved
-    if not needed[:-1].any():
-        return None
-    return _applied(
-        values, steps, own, others, coefficients, scale, offset, spread, is_product=is_product
-    )
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    """A column that may be a sum of others, or a product: a sum of logarithms."""
 
+    values: Values  # of all columns
+    steps: Values  # of their last decimals
+    own: int
+    others: Codes
+    is_product: bool
 
-def _rounding(
-    values: Values, steps: Values, own: int, others: Codes, *, is_product: bool
-) -> tuple[Values, Values]:
-    """Return how far rounding moves the value, and each term, in every row."""
-    of_own = np.full(len(values), 0.5 * steps[own])
-    of_terms = np.tile(0.5 * steps[others], (len(values), 1))
-    if is_product:  # relative to the size of the values
-        with np.errstate(divide="ignore", invalid="ignore"):
-            of_own = of_own / np.abs(values[:, own])
-            counts = steps[others] >= 1  # whole numbers that are multiplied are counts
-            of_terms = np.where(counts, 0.0, of_terms / np.abs(values[:, others]))
-    return of_own + 1e-9 * (1 if is_product else np.abs(values[:, own])), of_terms
+    def of_positive(self, rows: Codes) -> "_Candidate":
+        """Return a candidate without the terms that a product cannot have."""
+        if not self.is_product:
+            return self
+        positive = (self.values[np.ix_(rows, self.others)] > 0).mean(axis=0) > 0.98
+        return replace(self, others=self.others[positive])
+
+    def mapped(self, values: Values) -> Values:
+        """Return values of which the rule is a sum."""
+        return np.log(np.where(values > 0, values, np.nan)) if self.is_product else values
+
+    def formula(self, rows: Codes, rng: np.random.Generator) -> Formula | None:
+        """Fit the rule to the sample of rows that follow it, and apply it to all rows."""
+        X = self.mapped(self.values[np.ix_(rows, self.others)])
+        y = self.mapped(self.values[rows, self.own])
+        usable = ~np.isnan(y) & ~np.isnan(X).any(axis=1)
+        X, y = X[usable], y[usable]
+        n_terms = X.shape[1]
+        if n_terms == 0 or len(y) < max(30, 4 * n_terms):
+            return None
+        spread = float(np.subtract(*np.quantile(y, [0.9, 0.1]))) / 2.56
+        if spread <= 0:
+            return None
+        scale = np.maximum(np.subtract(*np.quantile(X, [0.9, 0.1], axis=0)) / 2.56, 1e-12)
+        offset = np.median(X, axis=0)
+        A = np.column_stack([(X - offset) / scale, np.ones(len(X))])
+        rounding = self.rounding(self.values[rows][usable])
+
+        def solved(which: Any, needed: Any) -> Values:
+            found = np.zeros(n_terms + 1)
+            found[needed] = np.linalg.lstsq(A[np.ix_(which, needed)], y[which], rcond=1e-9)[0]
+            return found
+
+        best, coefficients = 0.0, None
+        for size in sorted({min(2, n_terms), min(4, n_terms), n_terms}):
+            for _ in range(_N_DRAWS // 3):
+                drawn = rng.choice(len(y), size=size + 2, replace=False)
+                tried = solved(drawn, np.append(np.arange(size), n_terms))
+                tolerance = _tolerance(tried, scale, rounding)
+                holds = float(np.mean(np.abs(A @ tried - y) <= 3 * tolerance))
+                if holds > best + 1e-9 and np.median(tolerance) < _LEAST_GAIN * spread:
+                    best, coefficients = holds, tried
+            if best >= _LEAST_HOLDING:
+                break
+        if coefficients is None or best < 0.6:
+            return None
+        for _ in range(2):  # fit to the rows that follow it
+            tolerance = _tolerance(coefficients, scale, rounding)
+            follows = np.abs(A @ coefficients - y) <= 3 * tolerance
+            needed = np.append(np.abs(coefficients[:-1]) > 2 * np.median(tolerance), True)
+            coefficients = solved(follows, needed)
+        if not needed[:-1].any():
+            return None
+        return self.applied(coefficients, scale, offset, spread)
+
+    def rounding(self, values: Values) -> tuple[Values, Values]:
+        """Return how far rounding moves the value, and each term, in every row."""
+        of_own = np.full(len(values), 0.5 * self.steps[self.own])
+        of_terms = np.tile(0.5 * self.steps[self.others], (len(values), 1))
+        size = np.abs(values[:, self.own])
+        if self.is_product:  # relative to the size of the values
+            with np.errstate(divide="ignore", invalid="ignore"):
+                of_own = of_own / size
+                counts = (
+                    self.steps[self.others] >= 1
+                )  # whole numbers that are multiplied are counts
+                of_terms = np.where(counts, 0.0, of_terms / np.abs(values[:, self.others]))
+        return of_own + 1e-9 * (1 if self.is_product else size), of_terms
+
+    def applied(
+        self, coefficients: Values, scale: Values, offset: Values, spread: float
+    ) -> Formula | None:
+        """Apply the rule to all rows; None if it holds in too few."""
+        used = np.flatnonzero(coefficients[:-1])
+        others = self.others[used]
+        X, y = self.mapped(self.values[:, others]), self.mapped(self.values[:, self.own])
+        tolerance = _tolerance(coefficients, scale, self.rounding(self.values))
+        tolerance = np.maximum(tolerance, 1e-12)
+        with np.errstate(invalid="ignore", over="ignore"):
+            given = (X - offset[used]) / scale[used] @ coefficients[used] + coefficients[-1]
+            deviation = np.nan_to_num(np.abs(given - y) / (3 * tolerance), posinf=1e9)
+            known = ~np.isnan(given - y)
+            value = np.exp(given) if self.is_product else given
+        if not (known.any() and np.median(tolerance[known]) < _LEAST_GAIN * spread):
+            return None
+        holds = float(np.mean(deviation[known] <= 1))
+        if holds < _LEAST_HOLDING:
+            return None
+        digits = max(0, round(-np.log10(self.steps[self.own])))
+        value = np.where(known, np.round(value, digits), np.nan)
+        return Formula(deviation, value, holds, tuple(others.tolist()))
 
 
 def _tolerance(coefficients: Values, scale: Values, rounding: tuple[Values, Values]) -> Values:
@@ -209,39 +242,6 @@ def _tolerance(coefficients: Values, scale: Values, rounding: tuple[Values, Valu
     weights = np.abs(coefficients[:-1]) / scale
     # a term that is a whole number by its nature is not rounded: half of the worst case
     return np.asarray(of_own * 1.01 + 0.5 * (of_terms @ weights))
-
-
-def _applied(
-    values: Values,
-    steps: Values,
-    own: int,
-    others: Codes,
-    coefficients: Values,
-    scale: Values,
-    offset: Values,
-    spread: float,
-    *,
-    is_product: bool,
-) -> Formula | None:
-    """Apply a rule to all rows; None if it holds in too few."""
-    used = np.flatnonzero(coefficients[:-1])
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        X, y = values[:, others[used]], values[:, own]
-        if is_product:
-            X, y = np.log(np.where(X > 0, X, np.nan)), np.log(np.where(y > 0, y, np.nan))
-        given = (X - offset[used]) / scale[used] @ coefficients[used] + coefficients[-1]
-        rounding = _rounding(values, steps, own, others, is_product=is_product)
-        tolerance = np.maximum(_tolerance(coefficients, scale, rounding), 1e-12)
-        deviation = np.nan_to_num(np.abs(given - y) / (3 * tolerance), posinf=1e9)
-        known = ~np.isnan(given - y)
-        value = np.exp(given) if is_product else given
-    holds = float(np.mean(deviation[known] <= 1)) if known.any() else 0.0
-    is_fine = known.any() and np.median(tolerance[known]) < _LEAST_GAIN * spread
-    if holds < _LEAST_HOLDING or not is_fine:
-        return None
-    digits = max(0, round(-np.log10(steps[own])))
-    value = np.where(known, np.round(value, digits), np.nan)
-    return Formula(deviation, value, holds, tuple(others[used].tolist()))
 
 
 def broken_orders(columns: Sequence[Column], weights: Values, reference: Codes) -> list[Values]:
