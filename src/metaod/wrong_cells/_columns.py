@@ -374,8 +374,8 @@ def row_keys(table: Table) -> npt.NDArray[np.uint64]:
 
 
 def canonical_order(columns: Sequence[Column]) -> Codes:
-    """Return an order of the rows that depends on their cells alone, not on where they stand."""
-    return np.argsort(hashes_of(columns), kind="stable")
+    """Return an order of the rows that depends on their cells alone; of no columns of no rows."""
+    return np.argsort(hashes_of(columns), kind="stable") if columns else np.arange(0)
 
 
 def in_order(columns: Sequence[Column], order: Codes) -> list[Column]:

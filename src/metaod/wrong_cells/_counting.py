@@ -60,22 +60,14 @@ class Rule:
         The columns, of which one must be wrong; the one that follows from the others comes first.
     rows : ndarray of int
         The rows that break it.
-    score : ndarray of float
+    score : float or ndarray of float
         The probability that the raised one of these cells is wrong, in each row.
     """
 
     kind: Literal["order", "formula", "together"]
     places: tuple[int, ...]
     rows: Codes
-    score: Values
-
-    @classmethod
-    def of(
-        cls, kind: Literal["order", "formula", "together"], places: tuple[int, ...], broken: Which
-    ) -> Self:
-        """Take the rows of a rule with the usual score."""
-        rows = np.flatnonzero(broken)
-        return cls(kind, places, rows, np.full(len(rows), _BROKEN))
+    score: Values | float = _BROKEN
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,16 +156,14 @@ class Counted:
                 n_broken.update((place, row) for row in rule.rows.tolist())
         for rule in self.rules:
             cells = [np.searchsorted(rows[place], rule.rows) for place in rule.places]
-            for own, row in enumerate(rule.rows.tolist()):
-                found = [
-                    raised[place][at[own]] for place, at in zip(rule.places, cells, strict=True)
-                ]
+            least = np.broadcast_to(rule.score, len(rule.rows)).tolist()
+            for row, score, *at in zip(rule.rows.tolist(), least, *cells, strict=True):
+                found = [raised[place][own] for place, own in zip(rule.places, at, strict=True)]
                 if max(found) >= enough:
                     continue
                 choices = range(1 if rule.kind == "formula" else len(found))
                 first = max(choices, key=lambda n: (n_broken[rule.places[n], row], found[n]))
-                at = cells[first][own]
-                raised[rule.places[first]][at] = max(found[first], rule.score[own])
+                raised[rule.places[first]][at[first]] = max(found[first], score)
         return raised
 
     def rule(self, place: int, row: int) -> Rule | None:
@@ -285,24 +275,22 @@ def _broken_orders(columns: Sequence[Column], reference: Codes) -> Iterator[Rule
         broken = np.mean(a > b)
         by_chance = np.searchsorted(np.sort(b), a, side="left").mean() / len(b)
         if broken <= _MOST_BROKEN and by_chance >= max(0.05, _TIMES * broken):
-            yield Rule.of("order", (second, first), one > other)
+            yield Rule("order", (second, first), np.flatnonzero(one > other))
 
 
 def _broken_formulas(formulas: Mapping[int, Formula]) -> Iterator[Rule]:
     for place, formula in formulas.items():
         if formula.holds >= 1 - _MOST_BROKEN and len(formula.value) >= _FEWEST_ROWS:
-            yield Rule.of("formula", (place, *formula.terms), formula.deviation > 1)
+            broken = np.flatnonzero(formula.deviation > 1)
+            yield Rule("formula", (place, *formula.terms), broken)
 
 
 def _never_together(columns: Sequence[Column], weights: Values, reference: Codes) -> Iterator[Rule]:
     """Find cells whose value hardly ever occurs with a value of another column."""
-    values = [len(column.distinct) for column in columns]
-    may_group = [
-        2 <= n_values <= (_MOST_CODES if column.is_number else _MOST_VALUES)
-        for column, n_values in zip(columns, values, strict=True)
-    ]
+    most = [_MOST_CODES if column.is_number else _MOST_VALUES for column in columns]
+    may_group = [2 <= len(own.distinct) <= n for own, n in zip(columns, most, strict=True)]
     for place, column in enumerate(columns):
-        if not may_group[place] and not (column.is_number and values[place] > _MOST_CODES):
+        if not may_group[place] and not (column.is_number and len(column.distinct) > _MOST_CODES):
             continue
         causes = [
             cause
@@ -311,8 +299,7 @@ def _never_together(columns: Sequence[Column], weights: Values, reference: Codes
         ]
         for cause in causes[:_MOST_CAUSES]:
             find = _rare_pairs if may_group[place] else _beyond_groups
-            rows, score = find(columns[cause], column, reference)
-            yield Rule("together", (place, cause), rows, score)
+            yield Rule("together", (place, cause), *find(columns[cause], column, reference))
 
 
 def _rare_pairs(cause: Column, column: Column, reference: Codes) -> tuple[Codes, Values]:
@@ -326,22 +313,19 @@ def _rare_pairs(cause: Column, column: Column, reference: Codes) -> tuple[Codes,
         return known, found.reshape(shape)
 
     _, seen = counts(reference)
-    of_causes, of_values = seen.sum(axis=1), seen.sum(axis=0)
-    expected = np.outer(of_causes, of_values) / max(seen.sum(), 1)
+    of_causes = seen.sum(axis=1)
+    expected = np.outer(of_causes, seen.sum(axis=0)) / max(seen.sum(), 1)
     is_rare = (expected >= _RARELY * np.maximum(seen, 1)) & (
         seen <= _MOST_EXCEPTIONS * of_causes[:, None]
     )
-    if not is_rare.any():
-        return np.empty(0, dtype=np.int64), np.empty(0)
     known, everywhere = counts(np.arange(len(cause.codes)))
-    rows = known[is_rare[cause.codes[known], column.codes[known]]]
     times = expected * (len(known) / max(seen.sum(), 1)) / np.maximum(everywhere, 1)
-    own = times[cause.codes[rows], column.codes[rows]]
-    is_rarer = own >= _RARELY
-    return rows[is_rarer], own[is_rarer] / (own[is_rarer] + _HALF)
+    times = np.where(is_rare, times, 0.0)[cause.codes[known], column.codes[known]]
+    is_rarer = times >= _RARELY
+    return known[is_rarer], times[is_rarer] / (times[is_rarer] + _HALF)
 
 
-def _beyond_groups(cause: Column, column: Column, reference: Codes) -> tuple[Codes, Values]:
+def _beyond_groups(cause: Column, column: Column, reference: Codes) -> tuple[Codes]:
     """Return rows with a number far beyond those of all rows with the same cause."""
     found: list[Codes] = []
     known = reference[cause.present[reference] & column.present[reference]]
@@ -366,5 +350,4 @@ def _beyond_groups(cause: Column, column: Column, reference: Codes) -> tuple[Cod
             rows = np.flatnonzero((cause.codes == group) & (sign * column.values > end))
             if len(rows) * len(reference) <= most * len(cause.codes):
                 found.append(rows)
-    rows = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *found]))
-    return rows, np.full(len(rows), _BROKEN)
+    return (np.unique(np.concatenate([np.empty(0, dtype=np.int64), *found])),)

@@ -81,7 +81,7 @@ class WrongCellFinder:
     def fit(self, table: Table, given: Given | None = None) -> Self:
         """Learn what is usual in the table, given its rows' context."""
         columns = columns_of(table, given)
-        order = canonical_order(columns) if columns else np.arange(0)
+        order = canonical_order(columns)
         kept = np.sort(order[:KEPT_ROWS])
         self.reference_, self._given = table.take(kept), given and given.take(kept)
         self._fitted = table, columns, order, given
@@ -110,7 +110,7 @@ class WrongCellFinder:
         new = columns_of(table, given)
         columns = joined(moved(columns_of(known, self._given), new, moving), new)
         n_known = self.reference_.n_rows
-        order = canonical_order(columns) if columns else np.arange(0)
+        order = canonical_order(columns)
         reference = np.flatnonzero(order < n_known)
         found = self._find(table, columns, order, reference, given, n_known)
         return with_stuck(found, table, given)
@@ -126,7 +126,7 @@ class WrongCellFinder:
     ) -> WrongCells:
         """Find wrong cells; the first ``n_known`` rows are those of an earlier table."""
         row_scores = np.zeros(table.n_rows)
-        if len(order) < _FEWEST_ROWS or not 0 < len(columns) <= _MOST_COLUMNS:
+        if len(order) < _FEWEST_ROWS or len(columns) > _MOST_COLUMNS:
             return WrongCells(_frame([]).assign(together=False), row_scores)
         canonical = in_order(sorted(columns, key=lambda column: column.name), order)
         scorer = self.scorer or Scorer.shipped()

@@ -239,7 +239,7 @@ class Collector:
         self._scores = np.zeros(n_rows)
         self._flags = np.zeros(n_rows, dtype=np.bool_)
         self._most = most
-        self._cells: pd.DataFrame | None = None
+        self._cells = pd.DataFrame()
         self._n_findings = 0
 
     def add(self, places: npt.NDArray[np.intp], found: WrongCells) -> None:
@@ -248,15 +248,13 @@ class Collector:
         self._flags[places] = found.flags()
         self._n_findings += found.n_findings
         cells = found.cells.assign(row=places[found.cells["row"].to_numpy(dtype=np.intp)])
-        if self._cells is not None and len(self._cells):
+        if len(self._cells):
             cells = pd.concat([self._cells, cells]) if len(cells) else self._cells
         cells = cells.sort_values(["score", "row"], ascending=[False, True], kind="stable")
         self._cells = cells.head(self._most or len(cells))
 
     def result(self) -> WrongCells:
         """Return the findings of the whole table."""
-        if self._cells is None:
-            raise ValueError("no part was added")
         found = WrongCells(self._cells.reset_index(drop=True), self._scores, _flags=self._flags)
         return replace(found, n_dropped=self._n_findings - found.n_findings)
 
