@@ -33,28 +33,32 @@ Described = tuple[str, str, str, Any]  # kind, expected, why, suggestion
 
 def describe(
     evidence: TableEvidence, columns: Sequence[Column], place: int, cells: Codes
-) -> Iterator[Described]:
-    """Describe some of the cells of a column that are looked at."""
+) -> Iterator[tuple[str, str, str, str, Any]]:
+    """Describe some of the cells of a column: what is expected, kind, why, slip, suggestion."""
     own = evidence.cells[place]
     slip_places = {row: place for place, row in enumerate(own.slips.rows.tolist())}
-    for cell in cells.tolist():
-        row = int(own.rows[cell])
+    for cell, row in zip(cells.tolist(), own.rows[cells].tolist(), strict=True):
         facts = dict(zip(FEATURES, own.features[cell].tolist(), strict=True))
-        if facts["misfit"]:
-            yield _misfit(own.column, row)
-        elif facts["missing"]:
-            yield "missing", *_usual(own, row), _suggestion(own, row)
-        elif facts["repeated"] or facts["nearly repeated"]:
-            first = int(evidence.first_alike[row])
-            yield "duplicate", f"a copy of row {first + 1:,}", "", None
-        elif facts["key repeated"]:
-            yield "key", "", "", None
-        elif not _is_explained(own, facts) and (rule := _by_rule(evidence, columns, place, row)):
-            yield rule
-        elif own.column.is_number:
-            yield _number(own, columns, row, facts, slip_places.get(row))
-        else:
-            yield _text(own, columns, row, facts)
+        described = _of_any(evidence, own, row, facts)
+        if described is None and not _is_explained(own, facts):
+            described = _by_rule(evidence, columns, place, row)
+        if described is None and own.column.is_number:
+            described = _number(own, columns, row, facts, slip_places.get(row))
+        kind, expected, why, suggestion = described or _text(own, columns, row, facts)
+        yield expected, kind, why, _slip(own, columns, row, kind, suggestion), suggestion
+
+
+def _of_any(
+    evidence: TableEvidence, own: CellEvidence, row: int, facts: dict[str, float]
+) -> Described | None:
+    if facts["misfit"]:
+        usual = _NAMES[own.column.kind] if own.column.is_number else ""
+        return "type", usual, "", _repaired(own.column, own.column.misfits[row])
+    if facts["missing"]:
+        return "missing", *_usual(own, row), _suggestion(own, row)
+    if facts["repeated"] or facts["nearly repeated"]:
+        return "duplicate", f"a copy of row {evidence.first_alike[row] + 1:,}", "", None
+    return ("key", "", "", None) if facts["key repeated"] else None
 
 
 def _by_rule(
@@ -86,11 +90,6 @@ def _is_explained(own: CellEvidence, facts: dict[str, float]) -> bool:
 
 def _is_isolated(facts: dict[str, float]) -> bool:
     return max(facts["isolation"], facts["isolation mapped"]) > _ISOLATED
-
-
-def _misfit(column: Column, row: int) -> Described:
-    text = column.misfits[row]
-    return "type", _NAMES[column.kind] if column.is_number else "", "", _repaired(column, text)
 
 
 def _repaired(column: Column, text: str) -> Any:
@@ -263,7 +262,7 @@ def _written(column: Column, code: int) -> str:
     return column.style.text(value) if column.is_number else repr(value)
 
 
-def slip_of(own: CellEvidence, columns: Sequence[Column], row: int, kind: str, right: Any) -> str:
+def _slip(own: CellEvidence, columns: Sequence[Column], row: int, kind: str, right: Any) -> str:
     """Say how a number came from the right one, in words that all cells of one cause share.
 
     A factor of a usual slip, the part that a sum lacks or has in excess, or the column of an

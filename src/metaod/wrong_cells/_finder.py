@@ -20,7 +20,7 @@ from metaod.wrong_cells._columns import (
     joined,
     moved,
 )
-from metaod.wrong_cells._description import describe, slip_of
+from metaod.wrong_cells._description import describe
 from metaod.wrong_cells._evidence import FEATURES, CellEvidence, gather
 from metaod.wrong_cells._findings import CONFIDENT, LEAST_SCORE, Finding, WrongCells
 from metaod.wrong_cells._patterns import together
@@ -141,22 +141,20 @@ class WrongCellFinder:
             )
             for own, cells in zip(scores, evidence.cells, strict=True)
         ]
-        _add_to_rows(row_scores, evidence, scores, places, order, n_known)
-        places = _most_suspicious(scores, places)
+        second = np.zeros(table.n_rows)  # the probability of a row's second most suspicious cell
+        for own, cells, at in zip(scores, evidence.cells, places, strict=True):
+            rows = order[cells.rows[at]] - n_known
+            second[rows] = np.maximum(second[rows], np.minimum(row_scores[rows], own[at]))
+            row_scores[rows] = np.maximum(row_scores[rows], own[at])
+        row_scores += (1 - row_scores) * second
         records: list[tuple[Any, ...]] = []
-        for place, cells in enumerate(places):
-            own = evidence.cells[place]
-            positions = order[own.rows[cells]] - n_known
-            values = _values(table, own.column, positions, own.rows[cells])
-            words = describe(evidence, canonical, place, cells)
-            at = zip(positions.tolist(), own.rows[cells].tolist(), strict=True)
-            parts = zip(at, values, words, scores[place][cells], strict=True)
-            for (position, row), value, (kind, expected, why, suggestion), score in parts:
-                slip = slip_of(own, canonical, row, kind, suggestion)
-                name = own.column.name
-                records.append(
-                    (position, name, value, expected, kind, why, slip, suggestion, score)
-                )
+        for place, chosen in enumerate(_most_suspicious(scores, places)):
+            column, rows = evidence.cells[place].column, evidence.cells[place].rows[chosen]
+            positions = order[rows] - n_known
+            values = _values(table, column, positions, rows)
+            words = describe(evidence, canonical, place, chosen)
+            parts = zip(positions.tolist(), values, words, scores[place][chosen], strict=True)
+            records += [(row, column.name, value, *own, score) for row, value, own, score in parts]
         found = _frame(records).sort_values(
             ["score", "row", "column"], ascending=[False, True, True], ignore_index=True
         )
@@ -182,22 +180,21 @@ def with_stuck(found: WrongCells, table: Table, given: Given | None) -> WrongCel
     """Add the numbers that stay the same for longer than chance explains."""
     if given is None or not (given.stuck > _STUCK).any():
         return found
-    parts, row_scores = [found.cells], found.row_scores.copy()
+    records, row_scores = [], found.row_scores.copy()
     for place, name in enumerate(given.context.names):
         rows = np.flatnonzero(given.stuck[:, place] > _STUCK)
-        if given.context.side(name) is None or not len(rows):
+        if given.context.side(name) is None:
             continue
         scores = np.minimum(1 - np.exp(-given.stuck[rows, place]), _MOST_CERTAIN)
         row_scores[rows] = np.maximum(row_scores[rows], scores)
         values = table.frame[name].iloc[rows].tolist()
-        texts = [table.text(name, row) for row in rows.tolist()]
-        runs = given.runs[rows, place].tolist()
-        records = [
-            (row, name, text or value, "", "stuck", f"unchanged for {run:,} rows", "", None, score)
-            for row, text, value, run, score in zip(rows, texts, values, runs, scores, strict=True)
-        ]
-        parts.append(_frame(records).assign(together=False))
-    cells = pd.concat([part for part in parts if len(part)]).sort_values(
+        parts = zip(rows.tolist(), values, given.runs[rows, place].tolist(), scores, strict=True)
+        for row, value, run, score in parts:
+            why = f"unchanged for {run:,} rows"
+            text = table.text(name, row) or value
+            records.append((row, name, text, "", "stuck", why, "", None, score))
+    stuck = _frame(records).assign(together=False)
+    cells = pd.concat([own for own in (found.cells, stuck) if len(own)]).sort_values(
         ["score", "row", "column"], ascending=[False, True, True], ignore_index=True
     )
     return WrongCells(cells.drop_duplicates(["row", "column"], ignore_index=True), row_scores)
@@ -207,23 +204,6 @@ def _frame(records: list[tuple[Any, ...]]) -> pd.DataFrame:
     """Return the described cells; values and suggestions stay as they are."""
     cells = pd.DataFrame(records, columns=_COLUMNS, dtype=object)
     return cells.astype({"row": np.int64, "score": np.float64})
-
-
-def _add_to_rows(
-    row_scores: Values,
-    evidence: Any,
-    scores: Sequence[Values],
-    places: Sequence[Codes],
-    order: Codes,
-    n_known: int,
-) -> None:
-    """Set the probability that one of a row's two most suspicious cells is wrong."""
-    second = np.zeros(len(row_scores))
-    for own, cells, at in zip(scores, evidence.cells, places, strict=True):
-        rows = order[cells.rows[at]] - n_known
-        second[rows] = np.maximum(second[rows], np.minimum(row_scores[rows], own[at]))
-        row_scores[rows] = np.maximum(row_scores[rows], own[at])
-    row_scores += (1 - row_scores) * second
 
 
 def _most_suspicious(scores: Sequence[Values], places: Sequence[Codes]) -> list[Codes]:
