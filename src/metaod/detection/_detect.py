@@ -79,9 +79,9 @@ def detect(
         check_is_fitted(model)
     if isinstance(source, TableStream):
         if marks is not None:
-            what = "marks need all rows at once, and the file is read in chunks"
+            needed = "marks need all rows at once, and the file is read in chunks"
             remedy = "read the table with 'metaod.read_table'"
-            raise UserError(what, where=source.source.name, remedy=remedy)
+            raise UserError(needed, where=source.source.name, remedy=remedy)
         seed = seed_of(options.get("random_state", 0)) if model is None else model.fitted_.seed
         options["random_state"] = seed
         over = options.get("over") if model is None else model.over
