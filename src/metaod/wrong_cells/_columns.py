@@ -79,6 +79,11 @@ class Column:
         return np.bincount(self.codes[self.present], minlength=len(self.distinct))
 
     @cached_property
+    def below(self) -> Codes:
+        """Rows with at most each distinct value."""
+        return np.cumsum(self.counts)
+
+    @cached_property
     def values(self) -> Values:
         """The numbers of all rows; NaN if missing."""
         return self.spread(self.distinct.astype(np.float64), np.nan)
@@ -132,19 +137,24 @@ class Column:
         return Column(self.name, "number", codes.astype(np.int64), np.asarray(distinct), {})
 
     @cached_property
+    def by_count(self) -> Codes:
+        """The codes of the distinct values, the most frequent first, whatever the order of rows."""
+        ties = self.distinct if self.is_number else pd.util.hash_array(self.distinct)
+        return np.lexsort((ties, -self.counts))
+
+    @cached_property
     def classes(self) -> tuple[Codes, int]:
         """Return a class of each distinct value and how many there are; rare ones share the last.
 
         Codes of distinct values depend on the order of rows for texts, ranks by count do not.
         """
-        order = np.lexsort((self._tie_breaks, -self.counts))
-        ranks = np.empty(len(order), dtype=np.int64)
-        ranks[order] = np.arange(len(order))
-        return np.minimum(ranks, _MOST_CLASSES - 1), min(len(order), _MOST_CLASSES)
+        ranks = np.argsort(self.by_count)
+        return np.minimum(ranks, _MOST_CLASSES - 1), min(len(ranks), _MOST_CLASSES)
 
-    @property
-    def _tie_breaks(self) -> npt.NDArray[Any]:
-        return self.distinct if self.is_number else pd.util.hash_array(self.distinct)
+    def of_class(self, wanted: int) -> int | None:
+        """Return the code of the value of a class; None of the one that rare values share."""
+        is_shared = wanted == _MOST_CLASSES - 1 and len(self.distinct) > _MOST_CLASSES
+        return None if is_shared else int(self.by_count[wanted])
 
     def spread(self, of_distinct: Any, missing: Any) -> npt.NDArray[Any]:
         """Return what distinct values have for each row."""
@@ -174,9 +184,11 @@ class Column:
             return pd.Timestamp(np.datetime64(round(number * 86_400), "s"))
         return bool(number >= 0.5) if self.kind == "truth" else float(number)
 
-    def shown(self, number: float) -> str:
-        """Write a number of the column as the user has them, with four digits."""
-        return self.style.text(self.value(number), lambda own: f"{float(f'{own:.4g}'):.12g}")
+    def shown(self, number: float, n_digits: int = 4) -> str:
+        """Write a number of the column as the user has them, with so many digits."""
+        return self.style.text(
+            self.value(number), lambda own: f"{float(f'{own:.{n_digits}g}') + 0.0:.12g}"
+        )
 
 
 @dataclass(frozen=True, eq=False)

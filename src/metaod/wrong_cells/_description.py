@@ -1,5 +1,6 @@
 """What is said of a suspicious cell: its kind, what would be usual, and a correction."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from metaod.wrong_cells._columns import Codes, Column, Values
 from metaod.wrong_cells._evidence import FEATURES, CellEvidence, TableEvidence
-from metaod.wrong_cells._numbers import SHIFTS, SLIPS, UNITS
+from metaod.wrong_cells._numbers import SHIFTS, UNITS
 
 _NAMES = {"number": "a number", "date": "a date", "truth": "a truth value"}
 _FITS = 2.0  # usual residuals that a corrected value may have left
@@ -25,8 +26,12 @@ _NARROW = 0.5  # of the usual range
 _DIGITS = 12  # of a corrected number
 _WIDTH = 1.645  # spreads on either side of the usual range: nine of ten values
 _LOOKALIKES = str.maketrans({"O": "0", "o": "0", "l": "1", "I": "1", "S": "5", "B": "8"})
+_NUMBER = re.compile(r"(?<![A-Za-z])-?(?=[OolISB.,;]*[0-9])[0-9OolISB.,;]+")
+_COMMON = 0.1  # of the rows: a value beside another one is no code for missing
 
-_SAME = 1e-3  # numbers that differ by less than this share are the same
+# numbers that differ by less than this share are the same: units are often rounded
+_SAME = {"decimal": 1e-9, "unit": 3e-4, "formula": 1e-3}
+_HANDICAPS = {"unit": 0.7, "digits": 0.7}  # of slips that can be made in many ways
 
 Described = tuple[str, str, str, Any]  # kind, expected, why, suggestion
 
@@ -71,6 +76,8 @@ def _by_rule(
     first, second = rule.places
     other = columns[second if place == first else first]
     if rule.kind == "order":
+        if other.scale.outside(other.values[row]) > _FITS:
+            return None  # it is the other date that is wrong
         word = "or later" if place == first else "or earlier"
         return "order", f"{other.shown(other.values[row])} {word}", f"given {other.name}", None
     column, condition = columns[place], _condition(other, row)
@@ -94,16 +101,14 @@ def _is_isolated(facts: dict[str, float]) -> bool:
 
 def _repaired(column: Column, text: str) -> Any:
     """Return the number that a stray text probably means, if it would not be extreme."""
-    if column.kind != "number":
+    found = _NUMBER.findall(text)
+    if column.kind != "number" or len(found) != 1:
         return None
-    kept = "".join(mark for mark in text.translate(_LOOKALIKES) if mark in "0123456789.,;-")
-    for own in (kept, kept.replace(",", "."), kept.replace(";", ".")):
-        try:
-            number = float(own)
-        except ValueError:
-            continue
-        return number if column.scale.outside(number) < _FITS else None
-    return None
+    try:
+        number = float(found[0].translate(_LOOKALIKES).replace(",", ".").replace(";", "."))
+    except ValueError:
+        return None
+    return number if column.scale.outside(number) < _FITS else None
 
 
 def _number(
@@ -117,23 +122,13 @@ def _number(
     if own.formula is not None and facts["formula"] > 0:
         names = ", ".join(columns[term].name for term in own.formula.terms[:3])
         names += ", ..." if len(own.formula.terms) > 3 else ""
-        value = _rounded(column, own.formula.value[row])
+        value = _rounded(own, own.formula.value[row])
         return "formula", column.style.text(value), f"given {names}", value
-    is_odd = max(facts["residual"], facts["outside"]) > _FAR
-    if facts["code"] and is_odd and (facts["code"] > 1 or facts["spike"] > _SPIKE):
+    if _is_code(column, row, facts):
         return "code", *_usual(own, row), None
-    if slip is not None:
-        gains = {
-            name: facts[f"slip {name}"]
-            for name in SLIPS
-            if name in own.slips.left and own.slips.left[name][slip] < _FITS
-        }
-        if "decimal" in gains and column.is_whole and own.slips.values["decimal"][slip] % 1:
-            del gains["decimal"]  # nobody meant 44.4 in a column of whole numbers
-        best = max(gains, key=lambda name: gains[name], default="")
-        if best and gains[best] > _LEAST_GAIN:
-            value = _rounded(column, own.slips.values[best][slip])
-            return best, column.style.text(value), "", value
+    if slip is not None and (found := _best_slip(own, row, facts, slip)):
+        name, value = found
+        return name, column.style.text(value), "", value
     if facts["group ahead"] > _LEAST_RATIO:
         return _contradicting(own, columns, row)
     is_far = _is_isolated(facts)
@@ -142,6 +137,31 @@ def _number(
     kind = "far" if is_far else "series" if facts["series"] > _JUMP else "number"
     kind = "copied" if own.copied[row] else kind
     return kind, *(_conditional(own, columns, row) or _usual(own, row)), None
+
+
+def _is_code(column: Column, row: int, facts: dict[str, float]) -> bool:
+    """Whether a number looks like a code for missing: 0 beside many 1 is a value like any other."""
+    is_odd = max(facts["residual"], facts["outside"]) > _FAR
+    if not (facts["code"] and is_odd and (facts["code"] > 1 or facts["spike"] > _SPIKE)):
+        return False
+    beside = np.isin(column.values[row] + np.array([-1.0, 1.0]), column.distinct)
+    return not (beside.any() and column.counts[column.codes[row]] > _COMMON * column.below[-1])
+
+
+def _best_slip(
+    own: CellEvidence, row: int, facts: dict[str, float], place: int
+) -> tuple[str, Any] | None:
+    """Return the slip that explains a number best, and the number that was meant."""
+    column, found, most = own.column, None, _LEAST_GAIN
+    for name, left in own.slips.left.items():
+        handicap = _HANDICAPS.get(name, 0.0) if column.kind == "number" else 0.0
+        gain = facts[f"slip {name}"] - handicap
+        if left[place] >= _FITS or gain <= most:
+            continue
+        right = _rounded(own, own.slips.values[name][place])
+        if name not in ("decimal", "unit") or _factor(own, row, name, right):
+            found, most = (name, right), gain
+    return found
 
 
 def _text(
@@ -207,25 +227,35 @@ def _usual(own: CellEvidence, row: int) -> tuple[str, str]:
     """Return what is usual in the row: a range of numbers, or the most probable categories."""
     column, expected = own.column, own.expected
     if column.is_number:
+        words = "" if column.given is None else column.given.words[row]
         width = _WIDTH * float(np.hypot(expected.spread[row], 0.5 * own.unit))
         ends = np.array([-width, width]) + expected.place[row]
-        words = "" if column.given is None else column.given.words[row]
-        return _range(column, *_within(column, column.back(ends, [row, row]))), words
+        low, high = _within(column, column.back(ends, [row, row]), row)
+        is_told = low <= high and not low <= column.values[row] <= high
+        return _range(column, low, high) if is_told else "", words
     usual = _probable(own, row)
     return ("" if usual is None else _written(column, usual)), ""
 
 
 def _range(column: Column, low: float, high: float) -> str:
-    return " to ".join(dict.fromkeys([column.shown(low), column.shown(high)]))
+    """Write a range, with so many digits that its ends are told apart."""
+    n_digits = 4
+    if high > low:
+        n_digits = max(4, 2 + int(np.ceil(np.log10(max(abs(low), abs(high)) / (high - low)))))
+    ends = (column.shown(number, n_digits) for number in (low, high))
+    return " to ".join(dict.fromkeys(ends))
 
 
-def _within(column: Column, ends: Values) -> tuple[float, float]:
-    """Return a range within the values that occur, rounded as they are."""
-    values = column.distinct.astype(np.float64)
-    first, last = np.searchsorted(
-        np.cumsum(column.counts), np.array([0.002, 0.998]) * column.counts.sum()
-    )
-    low, high = np.clip(ends, values[first], values[min(last, len(values) - 1)])
+def _within(column: Column, ends: Values, row: int) -> tuple[float, float]:
+    """Return a range within the values of other rows, rounded as they are; NaN beyond them."""
+    first, last = np.searchsorted(column.below, np.array([0.002, 0.998]) * column.below[-1])
+    last, code = min(last, len(column.distinct) - 1), column.codes[row]
+    if code >= 0 and column.counts[code] == 1 and len(column.distinct) > 1:
+        first, last = first + (first == code), last - (last == code)
+    least, most = float(column.distinct[first]), float(column.distinct[last])
+    if ends[1] < least or ends[0] > most:
+        return np.nan, np.nan
+    low, high = np.clip(ends, least, most)
     if column.is_whole:
         low, high = np.ceil(low), np.floor(max(high, np.ceil(low)))
     return float(low), float(high)
@@ -242,8 +272,7 @@ def _probable(own: CellEvidence, row: int) -> int | None:
     column, expected = own.column, own.expected
     if not len(column.distinct) or expected.best[row] < _PROBABLE:
         return None
-    classes, _ = column.classes
-    return int(np.argmax(np.where(classes == expected.best_class[row], column.counts, -1)))
+    return column.of_class(int(expected.best_class[row]))
 
 
 def _value(column: Column, code: int) -> Any:
@@ -251,10 +280,11 @@ def _value(column: Column, code: int) -> Any:
     return column.value(float(value)) if column.is_number else value
 
 
-def _rounded(column: Column, number: float) -> Any:
-    """Return a computed number as a value without the errors of rounding."""
-    shown = round(number) if column.is_whole else float(f"{number:.{_DIGITS}g}")
-    return column.value(float(shown))
+def _rounded(own: CellEvidence, number: float) -> Any:
+    """Return a computed number as a value with the column's decimals, or a few digits."""
+    decimals = 0 if own.column.is_whole else own.decimals
+    shown = float(f"{number:.{_DIGITS}g}") if decimals is None else round(number, decimals)
+    return own.column.value(float(shown))
 
 
 def _written(column: Column, code: int) -> str:
@@ -276,15 +306,19 @@ def _slip(own: CellEvidence, columns: Sequence[Column], row: int, kind: str, rig
         return next((f"with {c.name}" for c in like if c.values[row] == right), "")
     terms = () if own.formula is None or kind != "formula" else own.formula.terms
     for name, part in ((columns[term].name, columns[term].values[row]) for term in terms):
-        if part and _is_same(abs(right - value), abs(part)):
+        if part and np.isclose(abs(right - value), abs(part), rtol=_SAME[kind], atol=0.0):
             return f"{'without' if abs(value) < abs(right) else 'plus'} {name}"
-    for factor in (-1.0, *SHIFTS, *UNITS):
-        if _is_same(value / right, factor):
-            return f"× {factor:g}" if abs(factor) >= 1 else f"÷ {1 / factor:g}"
+    return _factor(own, row, kind, right)
+
+
+def _factor(own: CellEvidence, row: int, kind: str, right: Any) -> str:
+    """Name what makes a number from the right one, rounded as the column is; empty if nothing."""
+    value = float(own.column.values[row])
+    factors = {"decimal": SHIFTS, "unit": UNITS}.get(kind, (-1.0, *SHIFTS, *UNITS))
+    made = {f"× {by:g}" if abs(by) >= 1 else f"÷ {1 / by:g}": right * by for by in factors}
     if kind == "unit":
-        return "× 1.8 + 32" if _is_same(value, right * 1.8 + 32) else "(− 32) ÷ 1.8"
-    return ""
-
-
-def _is_same(one: float, two: float) -> bool:
-    return abs(one - two) <= _SAME * abs(two)
+        made |= {"× 1.8 + 32": right * 1.8 + 32, "(− 32) ÷ 1.8": (right - 32) / 1.8}
+    words = min(made, key=lambda words: abs(made[words] - value))
+    rounding = 0.5 * 10.0**-own.decimals if own.decimals is not None and kind != "formula" else 0.0
+    is_same = abs(made[words] - value) <= rounding + _SAME[kind] * abs(made[words])
+    return words if is_same else ""

@@ -27,6 +27,7 @@ from metaod.wrong_cells._numbers import (
     Slips,
     extremes_of_rows,
     find_slips,
+    known_decimals,
     leads,
     residual_evidence,
     slip_evidence,
@@ -131,6 +132,8 @@ class CellEvidence:
         The places of the columns that tell most about it.
     copied : ndarray of bool
         Whether all rows hold the value of the row before in time, which few do.
+    decimals : int or None
+        The decimals of its numbers; None if they have many.
     """
 
     column: Column
@@ -145,6 +148,7 @@ class CellEvidence:
     unit: float
     related: Sequence[int]
     copied: npt.NDArray[np.bool_]
+    decimals: int | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,6 +242,7 @@ def gather(
                 column, rows[kept], features[kept], alone[kept], expected[place],
                 contradictions[place], formulas.get(place), slips, better.get(place, {}),
                 residuals[place].unit, related_to[:_MOST_RELATED], copies[place],
+                known_decimals(column),
             )
         )  # fmt: skip
     return TableEvidence(cells, first_alike, counted, n_rows)

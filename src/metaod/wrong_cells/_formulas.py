@@ -220,9 +220,9 @@ class _Candidate:
         used = np.flatnonzero(coefficients[:-1])
         others = self.others[used]
         X, y = self.mapped(self.values[:, others]), self.mapped(self.values[:, self.own])
-        tolerance = _tolerance(coefficients, scale, self.rounding(self.values))
-        tolerance = np.maximum(tolerance, 1e-12)
         with np.errstate(invalid="ignore", over="ignore"):
+            tolerance = _tolerance(coefficients, scale, self.rounding(self.values))
+            tolerance = np.maximum(tolerance, 1e-12)
             given = (X - offset[used]) / scale[used] @ coefficients[used] + coefficients[-1]
             deviation = np.nan_to_num(np.abs(given - y) / (3 * tolerance), posinf=1e9)
             known = ~np.isnan(given - y)

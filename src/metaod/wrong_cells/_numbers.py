@@ -162,6 +162,15 @@ def decimals_of(column: Column) -> int:
     return int(_weighted_quantile(decimals, column.counts.astype(float), 0.95))
 
 
+def known_decimals(column: Column) -> int | None:
+    """Return the decimals of a column of numbers; None if they have many, or are too small."""
+    is_small = max(abs(column.scale.low), abs(column.scale.high)) < 1 if column.is_number else True
+    if column.kind != "number" or (is_small and not column.is_whole):
+        return None
+    decimals = 0 if column.is_whole else decimals_of(column)
+    return decimals if decimals < _MOST_DECIMALS else None
+
+
 def _weighted_quantile(values: Values, counts: Values, place: float) -> float:
     if not len(values):
         return 0.0
