@@ -184,7 +184,9 @@ def gather(
     orders = broken_orders(columns, weights, reference)
     series, copies = find_series(columns)
     alike, first_alike = rows_alike(columns, positions)
-    naming = min(range(len(columns)), key=lambda place: _naming_order(columns[place]))
+    # rows are named by a key, or by anything but a date
+    ranks = [(not is_key(column), column.kind == "date", column.name) for column in columns]
+    naming = ranks.index(min(ranks))
     texts = {p: spellings(own) for p, own in enumerate(columns) if not own.is_number}
     better = {place: own for place, (_, own) in texts.items()}
     counted = Counted.of(
@@ -207,15 +209,17 @@ def gather(
             **shape,
             **_of_column(column, positions >= 0),
             **contradictions[place].evidence(),
-            **{name: which.astype(np.float64) for name, which in alike.items()},
+            # a row that repeats is shown at one column
+            **{
+                name: which.astype(float) if place == naming else 0.0
+                for name, which in alike.items()
+            },
             "order": orders[place],
             "series": series[place],
             "missing in row": missing_in_row,
             "related columns": related[:, place],
             "rest of row": rest[:, place],
         }
-        if place != naming:  # a row that repeats is shown at one column
-            own |= dict.fromkeys(alike, 0.0)
         if (formula := formulas.get(place)) is not None:
             own |= formula.evidence()
         if len(surprises := surprise(expected[place])):
@@ -225,7 +229,12 @@ def gather(
         related_to = np.argsort(-weights[place], kind="stable").tolist()
         slips = Slips(np.empty(0, dtype=np.int64))
         if column.is_number:
-            slips = _add_numbers(own, columns, expected, residuals, place, related_to, reference)
+            own |= extremes_of_rows(column)
+            own |= residual_evidence(column, expected[place], residuals[place], reference)
+            odd = np.maximum(np.asarray(own["residual"]), np.asarray(own["outside"]))
+            partners = related_to[:_MOST_PARTNERS]
+            slips = find_slips(columns, expected, residuals, place, partners, odd)
+            own |= slip_evidence(slips, residuals[place].sizes)
         else:
             of_distinct, _ = texts[place]
             own |= {name: column.spread(values, 0.0) for name, values in of_distinct.items()}
@@ -246,11 +255,6 @@ def gather(
             )
         )  # fmt: skip
     return TableEvidence(cells, first_alike, counted, n_rows)
-
-
-def _naming_order(column: Column) -> tuple[bool, bool, str]:
-    """Order columns: first those that should name each row."""
-    return not is_key(column), column.kind == "date", column.name
 
 
 def _deviations(
@@ -282,25 +286,6 @@ def _of_column(column: Column, is_new: npt.NDArray[np.bool_]) -> dict[str, Value
         "missing share": 1 - n_present / n_rows,
         "key repeated": repeats * float(is_key(column)),
     }
-
-
-def _add_numbers(
-    own: dict[str, Values | float],
-    columns: Sequence[Column],
-    expected: Sequence[Expected],
-    residuals: Sequence[Residuals],
-    place: int,
-    related: Sequence[int],
-    reference: Codes,
-) -> Slips:
-    column, of_column = columns[place], residuals[place]
-    own |= extremes_of_rows(column)
-    own |= residual_evidence(column, expected[place], of_column, reference)
-    suspicion = np.maximum(np.asarray(own["residual"]), np.asarray(own["outside"]))
-    partners = related[:_MOST_PARTNERS]
-    slips = find_slips(columns, expected, residuals, place, partners, suspicion)
-    own |= slip_evidence(slips, of_column.sizes)
-    return slips
 
 
 def _looked_at(column: Column, own: Mapping[str, Values | float]) -> Codes:

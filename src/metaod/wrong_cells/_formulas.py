@@ -278,17 +278,17 @@ def find_series(columns: Sequence[Column]) -> tuple[list[Values], list[Marks]]:
     order, groups = _in_time(columns)
     if order is None:
         return jumps, copies
+    follows = groups == np.roll(groups, 1)  # a row of the same group
+    follows[0] = False
+    inside = follows & np.roll(follows, -1)
     for place, column in enumerate(columns):
         codes = column.codes[order]
-        same = (codes == np.roll(codes, 1)) & (groups == np.roll(groups, 1)) & (codes >= 0)
-        same[0] = False
+        same = (codes == np.roll(codes, 1)) & follows & (codes >= 0)
         copies[place][order] = same & (same.mean() <= _MOST_COPIES)
         if column.kind != "number" or column.is_few:
             continue
         mapped = column.mapped[order]
         before, after = np.roll(mapped, 1), np.roll(mapped, -1)
-        inside = (groups == np.roll(groups, 1)) & (groups == np.roll(groups, -1))
-        inside[[0, -1]] = False
         jump = np.abs(mapped - (before + after) / 2)
         jump = np.where(inside & ~np.isnan(jump), jump, 0.0)
         # a jump from both neighbours, which agree

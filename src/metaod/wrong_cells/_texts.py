@@ -29,7 +29,8 @@ def spellings(column: Column) -> tuple[dict[str, Values], dict[int, str]]:
     folded = _folded(texts, counts, better)
     exact, coarse = _patterns(texts, counts)
     lengths = np.array([len(text) for text in texts], dtype=np.float64)
-    usual = _spread_of(lengths, counts)
+    usual = (lengths * counts).sum() / total
+    spread = np.sqrt(((lengths - usual) ** 2 * counts).sum() / total)
     stripped = np.array([text != text.strip() or "  " in text for text in texts], dtype=np.float64)
     foreign = np.array([not text.isascii() for text in texts], dtype=np.float64)
     foreign *= 1 - (foreign @ counts) / total
@@ -40,7 +41,7 @@ def spellings(column: Column) -> tuple[dict[str, Values], dict[int, str]]:
         "same folded": folded,
         "pattern": exact,
         "coarse pattern": coarse,
-        "length": np.abs(lengths - usual[0]) / usual[1],
+        "length": np.abs(lengths - usual) / max(spread, 0.5),
         "letters": _letters(texts, counts),
         "word": words,
         "near word": word_near,
@@ -199,8 +200,6 @@ def _patterns(texts: list[str], counts: Values) -> tuple[Values, Values]:
 
 def _rarity(keys: list[str], counts: Values) -> Values:
     """Return −log of the share of other rows with the same key, next to how many keys there are."""
-    if not keys:
-        return np.zeros(0)
     codes, _ = pd.factorize(np.array(keys, dtype=object))
     weights = np.bincount(codes, weights=counts)
     total = weights.sum()
@@ -220,18 +219,8 @@ def _letters(texts: list[str], counts: Values) -> Values:
     inside = owner[:-2] == owner[2:]
     key, owner = key[inside], owner[:-2][inside]
     found = np.full(len(texts), 9.0)
-    if not len(key):
-        return found
     _, codes = np.unique(key, return_inverse=True)
     uses = np.bincount(codes, weights=counts[owner])
     others = np.maximum(uses[codes] - counts[owner], 0.0)
     np.minimum.at(found, owner, np.log1p(others))
     return np.where(counts > _FREQUENT * counts.sum(), 9.0, found)
-
-
-def _spread_of(values: Values, counts: Values) -> tuple[float, float]:
-    if not len(values):
-        return 0.0, 1.0
-    mean = float(np.average(values, weights=counts))
-    spread = float(np.sqrt(np.average((values - mean) ** 2, weights=counts)))
-    return mean, max(spread, 0.5)
