@@ -210,10 +210,7 @@ def gather(
             **_of_column(column, positions >= 0),
             **contradictions[place].evidence(),
             # a row that repeats is shown at one column
-            **{
-                name: which.astype(float) if place == naming else 0.0
-                for name, which in alike.items()
-            },
+            **{name: which * float(place == naming) for name, which in alike.items()},
             "order": orders[place],
             "series": series[place],
             "missing in row": missing_in_row,
