@@ -285,26 +285,21 @@ class Scale:
 def columns_of(table: Table, given: Given | None = None) -> list[Column]:
     """Return the columns of a table, in its order, in their context if there is one."""
     found = []
-    for name, series in table.frame.items():
-        own = table.misfits.get(str(name))
+    for label, series in table.frame.items():
+        name = str(label)
+        own = table.misfits.get(name)
         texts = {} if own is None else dict(zip(own.rows.tolist(), own.texts, strict=True))
         if series.dtype.kind == "f":
             numbers = series.to_numpy(dtype=np.float64, na_value=np.nan)
             infinite = np.flatnonzero(np.isinf(numbers)).tolist()
             texts |= {row: str(series.iloc[row]) for row in infinite}
-        column = _column(str(name), series, texts, table.style(str(name)))
-        if given is not None and (usual := given.of(column.name)) is not None:
-            column = replace(column, given=Usual(*usual, given.words))
-        found.append(column)
+        kind, values = _typed(series)
+        codes, distinct = pd.factorize(values, sort=kind != "text")
+        codes, distinct = codes.astype(np.int64), np.asarray(distinct)
+        in_context = given and given.of(name)
+        usual = Usual(*in_context, given.words) if given and in_context else None
+        found.append(Column(name, kind, codes, distinct, texts, table.style(name), usual))
     return found
-
-
-def _column(
-    name: str, series: "pd.Series[Any]", misfits: Mapping[int, str], style: Style
-) -> Column:
-    kind, values = _typed(series)
-    codes, distinct = pd.factorize(values, sort=kind != "text")
-    return Column(name, kind, codes.astype(np.int64), np.asarray(distinct), misfits, style)
 
 
 def _typed(series: "pd.Series[Any]") -> tuple[Kind, npt.NDArray[Any]]:

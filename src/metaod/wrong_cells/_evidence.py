@@ -210,7 +210,7 @@ def gather(
             **_of_column(column, positions >= 0),
             **contradictions[place].evidence(),
             # a row that repeats is shown at one column
-            **{name: which * float(place == naming) for name, which in alike.items()},
+            **{name: np.float64(place == naming) * which for name, which in alike.items()},
             "order": orders[place],
             "series": series[place],
             "missing in row": missing_in_row,

@@ -5,7 +5,7 @@ and for categories. A tree learns from half of the reference rows, and predicts 
 linear model of the other columns predicts is a predictor too.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -139,13 +139,7 @@ def linear_predictions(columns: Sequence[Column], reference: Codes) -> dict[int,
     Of a normal distribution with the inverse covariance W, a column's expectation given the others
     is minus their sum with weights W[i, j] / W[i, i].
     """
-    parts: list[Values] = []
-    owners: list[int] = []
-    for place, column in enumerate(columns):
-        as_numbers = _as_numbers(column)
-        parts += as_numbers
-        owners += [place] * len(as_numbers)
-    owner = np.array(owners)
+    parts, owner = _with_owners(map(_as_numbers, columns))
     if len(parts) < 2 or len(parts) > min(_MOST_LINEAR, len(reference) / 4):
         return {}
     X = np.stack(parts)
@@ -166,6 +160,12 @@ def linear_predictions(columns: Sequence[Column], reference: Codes) -> dict[int,
     return predictions
 
 
+def _with_owners(of_columns: Iterable[list[Values]]) -> tuple[list[Values], Codes]:
+    """Return what columns have, one after the other, and the place of the column of each."""
+    parts = [(own, place) for place, several in enumerate(of_columns) for own in several]
+    return [own for own, _ in parts], np.array([place for _, place in parts], dtype=np.int64)
+
+
 def _as_numbers(column: Column) -> list[Values]:
     """Return a column as numbers for a linear model: few categories are indicators."""
     if column.is_number:
@@ -181,14 +181,10 @@ def _as_numbers(column: Column) -> list[Values]:
 def association(columns: Sequence[Column], bins: Bins, reference: Codes) -> Values:
     """Return how much of each column's variance the bins of each other column explain."""
     rows = reference[:: max(1, len(reference) // _MEASURED)]
-    targets, owners = [], []
-    for place, column in enumerate(columns):
-        own = _targets(column, rows)
-        targets += own
-        owners += [place] * len(own)
+    targets, owner = _with_owners(_targets(column, rows) for column in columns)
     shares = explained(np.ascontiguousarray(bins[:, rows]), np.stack(targets))
     weights = np.zeros((len(columns), len(columns)))
-    np.maximum.at(weights, np.array(owners), shares.T)
+    np.maximum.at(weights, owner, shares.T)
     np.fill_diagonal(weights, 0.0)
     return weights
 

@@ -302,14 +302,14 @@ def find_series(columns: Sequence[Column]) -> tuple[list[Values], list[Marks]]:
 def _in_time(columns: Sequence[Column]) -> tuple[Codes | None, Codes]:
     """Return an order of the rows in time and the group of each row in it; None without a date."""
     dates = [column for column in columns if column.kind == "date" and column.present.mean() > 0.9]
+    dates.sort(key=lambda column: (-len(column.distinct), column.name))
     n_rows = len(columns[0].codes)
     whole = np.zeros(n_rows, dtype=np.int64)
     keys = [column for column in columns if 2 <= len(column.distinct) <= n_rows / 10]
     keys.sort(key=lambda column: (len(column.distinct), column.name))
-    for date in sorted(dates, key=lambda column: (-len(column.distinct), column.name)):
-        for groups in (whole, *(key.codes for key in keys)):
-            pairs = groups * np.int64(len(date.distinct) + 1) + date.codes
-            if len(np.unique(pairs)) >= 0.95 * n_rows:
-                order = np.lexsort((date.codes, groups))
-                return order, groups[order]
+    for date, groups in product(dates, (whole, *(key.codes for key in keys))):
+        pairs = groups * np.int64(len(date.distinct) + 1) + date.codes
+        if len(np.unique(pairs)) >= 0.95 * n_rows:
+            order = np.lexsort((date.codes, groups))
+            return order, groups[order]
     return None, whole

@@ -358,13 +358,10 @@ def _left(column: Column, values: Values, expected: Expected, rows: Codes, unit:
 def slip_evidence(slips: Slips, before: Values) -> dict[str, Values]:
     """Return for each slip by how much it shortens the residual, and the shortest that is left."""
     evidence = {f"slip {name}": np.zeros(len(before)) for name in SLIPS}
-    evidence["slip left"] = np.full(len(before), 9.0)
-    if not len(slips.rows):
-        return evidence
+    shortest = evidence["slip left"] = np.full(len(before), 9.0)
     own = before[slips.rows]
     for name, left in slips.left.items():
         gain = np.log((own + 0.3) / (np.minimum(left, own) + 0.3))
         evidence[f"slip {name}"][slips.rows] = gain
-        shortest = evidence["slip left"]
-        shortest[slips.rows] = np.minimum(shortest[slips.rows], np.minimum(left, 9.0))
+        shortest[slips.rows] = np.minimum(shortest[slips.rows], left)
     return evidence
