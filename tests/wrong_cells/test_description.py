@@ -52,13 +52,6 @@ def test_a_slip_is_named_and_corrected_with_the_decimals_of_the_column(kind, fac
     assert own.expected == f"{own.suggestion:g}"
 
 
-def test_exchanged_numbers_are_no_change_of_units():
-    frame = measures()
-    frame.loc[8, ["height", "weight"]] = frame.loc[8, ["weight", "height"]].to_numpy()
-    cells = cells_of(frame)
-    assert "unit" not in {cells[8, name].kind for name in ("height", "weight")}
-
-
 def test_numbers_of_two_values_are_neither_codes_nor_in_another_unit():
     rng = np.random.default_rng(3)
     group = rng.choice(["alive", "dead"], N_ROWS)

@@ -122,7 +122,7 @@ def _number(
     if own.formula is not None and facts["formula"] > 0:
         names = ", ".join(columns[term].name for term in own.formula.terms[:3])
         names += ", ..." if len(own.formula.terms) > 3 else ""
-        value = _rounded(own, own.formula.value[row])
+        value = _rounded(column, own.formula.value[row], own.decimals)
         return "formula", column.style.text(value), f"given {names}", value
     if _is_code(column, row, facts):
         return "code", *_usual(own, row), None
@@ -155,11 +155,14 @@ def _best_slip(
     column, found, most = own.column, None, _LEAST_GAIN
     for name, left in own.slips.left.items():
         handicap = _HANDICAPS.get(name, 0.0) if column.kind == "number" else 0.0
-        gain = facts[f"slip {name}"] - handicap
+        gain, number = facts[f"slip {name}"] - handicap, own.slips.values[name][place]
         if left[place] >= _FITS or gain <= most:
             continue
-        right = _rounded(own, own.slips.values[name][place])
-        if name not in ("decimal", "unit") or _factor(own, row, name, right):
+        is_computed = name in ("decimal", "unit")
+        if not is_computed and column.is_whole and number % 1:
+            continue  # a number of a column of whole numbers was not exchanged with 44.4
+        right = _rounded(column, number, own.decimals if is_computed else None)
+        if not is_computed or _factor(own, row, name, right):
             found, most = (name, right), gain
     return found
 
@@ -280,11 +283,10 @@ def _value(column: Column, code: int) -> Any:
     return column.value(float(value)) if column.is_number else value
 
 
-def _rounded(own: CellEvidence, number: float) -> Any:
-    """Return a computed number as a value with the column's decimals, or a few digits."""
-    decimals = 0 if own.column.is_whole else own.decimals
+def _rounded(column: Column, number: float, decimals: int | None) -> Any:
+    """Return a number as a value with these decimals, or without the errors of rounding."""
     shown = float(f"{number:.{_DIGITS}g}") if decimals is None else round(number, decimals)
-    return own.column.value(float(shown))
+    return column.value(float(shown))
 
 
 def _written(column: Column, code: int) -> str:
