@@ -166,9 +166,7 @@ def rows_alike(
     """
     rest = [column for column in columns if not is_key(column)]
     exact, first = repeats(hashes_of(columns), positions)
-    near, first_near = np.zeros(len(exact), dtype=np.bool_), first
-    if rest:
-        near, first_near = repeats(hashes_of(rest), positions)
+    near, first_near = repeats(hashes_of(rest or columns), positions)
     near &= ~exact
     if len(rest) < 4 or near.mean() > 0.05:
         near[:] = False

@@ -72,10 +72,9 @@ def find_formulas(
     if len(numeric) < 2:
         return {}
     strength = weights[np.ix_(numeric, numeric)]
-    if len(numeric) > _MOST_COLUMNS:
-        chosen = np.sort(np.argsort(-strength.sum(axis=1), kind="stable")[:_MOST_COLUMNS])
-        numeric = [numeric[place] for place in chosen.tolist()]
-        strength = weights[np.ix_(numeric, numeric)]
+    chosen = np.sort(np.argsort(-strength.sum(axis=1), kind="stable")[:_MOST_COLUMNS])
+    strength = strength[np.ix_(chosen, chosen)]
+    numeric = [numeric[place] for place in chosen.tolist()]
     values = np.column_stack([columns[place].values for place in numeric])
     steps = np.array([10.0 ** -decimals_of(columns[place]) for place in numeric])
     rows = reference[:: max(1, len(reference) // _MEASURED)]
