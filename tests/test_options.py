@@ -40,8 +40,15 @@ def test_signatures_have_the_declared_options(function, groups, others):
         ({"decimal": ";"}, "one of {'.', ','}"),
         ({"decimal": ",", "delimiter": ","}, "another character than the delimiter"),
         ({"delimiter": [None]}, "one ASCII character that is no letter, digit, quote or line end"),
-        ({"delimiter": "ab"}, "one ASCII character that is no letter, digit, quote or line end"),
-        ({"na": [None]}, "a str, a number, an iterable of them, or a dict of them by column"),
+        *(
+            ({"delimiter": mark}, "one ASCII character that is no letter, digit, quote or line end")
+            for mark in ("ab", "", '"', "a", "§")
+        ),
+        *(
+            ({"na": na}, "a str, a number, an iterable of them, or a dict of them by column")
+            for na in ([None], True, b"x", None)
+        ),
+        ({"variable": []}, "a str or None"),
         ({"text": 3}, "a column's name or an iterable of names"),
     ],
     ids=str,

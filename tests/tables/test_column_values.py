@@ -71,13 +71,6 @@ NUMBERS = {
 }
 
 
-@pytest.mark.parametrize("values", NUMBERS.values(), ids=NUMBERS)
-def test_numbers(values):
-    prepared, record = column(values)
-    assert prepared.X[:, 0].tolist() == [4.0, 1.0, 3.0, 2.0]
-    assert record.kind == "numeric"
-
-
 GAPPED = {
     "Int64": pd.array([4, None, 3, 2], dtype="Int64"),
     "Float64": pd.array([4, None, 3, 2], dtype="Float64"),
@@ -92,31 +85,11 @@ GAPPED = {
 }
 
 
-@pytest.mark.parametrize("values", GAPPED.values(), ids=GAPPED)
-def test_missing_numbers(values):
-    prepared, record = column(values)
-    assert prepared.X[:, 0].tolist() == [4.0, 3.0, 3.0, 2.0]
-    assert record.n_missing == 1
-
-
 BOOLEANS = {
     "boolean": pd.array([True, None, False, True], dtype="boolean"),
     "arrow": arrow([True, None, False, True], pa.bool_()),
     "objects": pd.Series([True, None, np.False_, True], dtype=object),
 }
-
-
-@pytest.mark.parametrize("values", BOOLEANS.values(), ids=BOOLEANS)
-def test_booleans(values):
-    prepared, record = column(values)
-    assert prepared.X[:, 0].tolist() == [1.0, 1.0, 0.0, 1.0]
-    assert (record.kind, record.n_missing) == ("boolean", 1)
-
-
-def test_sparse_booleans():
-    prepared, record = column(pd.arrays.SparseArray([True, False, False, True]))
-    assert prepared.X[:, 0].tolist() == [1.0, 0.0, 0.0, 1.0]
-    assert record.kind == "boolean"
 
 
 NOON = pd.Timestamp("1970-01-02 12:00")
@@ -145,19 +118,7 @@ DATES = {
 }
 
 
-@pytest.mark.parametrize("values", DATES.values(), ids=DATES)
-def test_dates(values):
-    prepared, record = column(values, time="v")
-    assert prepared.X[:, 0].tolist() == [1.5, 0.0, 0.0, -1.0]
-    assert (record.kind, record.action) == ("date", "days since 1970-01-01")
-
-
-def test_arrow_dates():
-    days = [dt.date(1970, 1, 2), None, dt.date(1970, 1, 1), dt.date(1969, 12, 31)]
-    for kind in (pa.date32(), pa.date64()):
-        prepared, record = column(arrow(days, kind), time="v")
-        assert prepared.X[:, 0].tolist() == [1.0, 0.0, 0.0, -1.0]
-        assert record.kind == "date"
+DAYS = [dt.date(1970, 1, 2), None, dt.date(1970, 1, 1), dt.date(1969, 12, 31)]
 
 
 def test_dates_beyond_the_nanosecond_range():
@@ -186,19 +147,27 @@ DURATIONS = {
 }
 
 
-@pytest.mark.parametrize("values", DURATIONS.values(), ids=DURATIONS)
-def test_durations(values):
-    prepared, record = column(values)
-    assert prepared.X[:, 0].tolist() == [86400.1, 0.0, -0.1, 0.0]
-    assert (record.kind, record.action) == ("duration", "seconds")
+TIMES = [dt.time(0, 0, 1, 500_000), dt.time(1), None, dt.time(0)]
 
 
-def test_times_of_day_are_seconds_since_midnight():
-    times = [dt.time(0, 0, 1, 500_000), dt.time(1), None, dt.time(0)]
-    for values in (pd.Series(times), arrow(times, pa.time64("us"))):
-        prepared, record = column(values)
-        assert prepared.X[:2, 0].tolist() == [1.5, 3600.0]
-        assert record.kind == "duration"
+@pytest.mark.parametrize(
+    ("values", "kind", "expected", "n_missing"),
+    [
+        *((own, "numeric", [4.0, 1.0, 3.0, 2.0], 0) for own in NUMBERS.values()),
+        *((own, "numeric", [4.0, 3.0, 3.0, 2.0], 1) for own in GAPPED.values()),
+        *((own, "boolean", [1.0, 1.0, 0.0, 1.0], 1) for own in BOOLEANS.values()),
+        (pd.arrays.SparseArray([True, False] * 2), "boolean", [1.0, 0.0, 1.0, 0.0], 0),
+        *((own, "date", [1.5, 0.0, 0.0, -1.0], 1) for own in DATES.values()),
+        *((arrow(DAYS, own()), "date", [1.0, 0.0, 0.0, -1.0], 1) for own in (pa.date32, pa.date64)),
+        *((own, "duration", [86400.1, 0.0, -0.1, 0.0], 1) for own in DURATIONS.values()),
+        (pd.Series(TIMES), "duration", [1.5, 3600.0, 1.5, 0.0], 1),
+        (arrow(TIMES, pa.time64("us")), "duration", [1.5, 3600.0, 1.5, 0.0], 1),
+    ],
+)
+def test_numbers_of_every_type(values, kind, expected, n_missing):
+    prepared, record = column(values, **({"time": "v"} if kind == "date" else {}))
+    assert prepared.X[:, 0].tolist() == expected
+    assert (record.kind, record.n_missing) == (kind, n_missing)
 
 
 TEXTS = {

@@ -12,11 +12,7 @@ from hypothesis import strategies as st
 from metaod._state import decode
 from metaod.errors import BadColumn, Setting, UserError
 from metaod.tables import Preparation, prepare, read_table
-from metaod.tables._notations import (
-    DateNotation,
-    Notation,
-    NumberNotation,
-)
+from metaod.tables._notations import DateNotation, Notation, NumberNotation
 from metaod.tables._number_notation import FEW
 
 quick = settings(derandomize=True, deadline=None, max_examples=100)

@@ -187,14 +187,8 @@ def test_categories_match_across_types():
     expected = np.log([2, 4]) / SURPRISAL_UNIT
     sparse = pd.arrays.SparseArray([1, 2])
     objects = pd.Series([1, 2.0], dtype=object)
-    for values in (
-        [1, 2],
-        [1.0, 2.0],
-        ["1", "2"],
-        pd.array([1, 2], dtype="Int64"),
-        sparse,
-        objects,
-    ):
+    nullable = pd.array([1, 2], dtype="Int64")
+    for values in ([1, 2], [1.0, 2.0], ["1", "2"], nullable, sparse, objects):
         prepared = fitted.transform(pd.DataFrame({"v": values, "w": [0, 0]}))
         np.testing.assert_allclose(prepared.X[:, 0], expected)
         assert prepared.record.columns[0].n_unseen == 0
@@ -206,11 +200,6 @@ def test_an_array_is_taken_in_the_fitted_order():
     assert fitted.transform(values).X.tobytes() == values.tobytes()
     with pytest.raises(UserError, match="3 columns"):
         fitted.transform(np.zeros((5, 3)))
-
-
-def test_later_rows_without_rows_are_refused(frame, fitted):
-    with pytest.raises(UserError, match="no rows"):
-        fitted.transform(Table(frame.iloc[:0]))
 
 
 def test_rounded_integers_are_reported_for_later_rows_too():
@@ -250,53 +239,35 @@ def _spoil(saved, path, value):
     ("path", "value"),
     [
         (["preparation"], 99),
-        (["preparation"], None),
         (["parameters", "max_bytes"], 0),
         (["parameters", "colour"], "red"),
         (["n_rows"], 0),
-        (["n_rows"], 1.5),
         (["messages"], "text"),
         (["columns"], []),
-        (["columns"], None),
-        (["columns", 0], "text"),
         (["columns", 1, "record", "name"], 5),
         (["columns", 1, "record", "kind"], "poem"),
-        (["columns", 1, "record", "n_missing"], -1),
         (["columns", 1, "record", "outputs"], ["size", "more"]),
         (["columns", 1, "tag"], "os.system"),
         (["columns", 1, "fill"], float("inf")),
-        (["columns", 1, "fill"], "1"),
         (["columns", 1, "record", "n_levels"], -1),
         (["columns", 4, "counts"], [9]),
         (["columns", 4, "counts"], [9] * 12),
-        (["columns", 4, "counts"], [9] * 11 + [-1]),
         (["columns", 4, "counts"], [0] * 12),
-        (["columns", 4, "n_rows"], 0),
         (["columns", 4, "categories"], [1, 2]),
         (["evidence"], None),
-        (["evidence"], "gaps"),
         (["evidence"], []),
         (["evidence"], ["gaps", "combinations", "more"]),
         (["pairs"], None),
-        (["pairs"], "pairs"),
         (["pairs"], []),
-        (["pairs", 0], "pair"),
-        (["pairs", 0, "category"], 5),
         (["pairs", 0, "category"], "size"),
         (["pairs", 0, "category"], "nobody"),
         (["pairs", 0, "number"], "town"),
         (["pairs", 0, "number"], "constant"),
-        (["pairs", 0, "levels"], [1]),
         (["pairs", 0, "levels"], []),
         (["pairs", 0, "levels"], ["Lima"]),
-        (["pairs", 0, "middles"], None),
         (["pairs", 0, "middles", 0], "1"),
-        (["pairs", 0, "middles", 0], float("nan")),
         (["pairs", 0, "spreads", 0], 0.0),
-        (["pairs", 0, "spreads", 0], True),
-        (["pairs", 0, "middle"], None),
         (["pairs", 0, "spread"], -1.0),
-        (["pairs", 0, "spread"], float("inf")),
     ],
 )
 def test_what_was_not_saved_by_us_is_refused(fitted, path, value):
@@ -309,9 +280,6 @@ def test_what_was_not_saved_by_us_is_refused(fitted, path, value):
 def test_other_things_are_no_saved_preparation(saved):
     with pytest.raises(UserError, match="not a saved preparation"):
         Preparation.from_dict(saved)
-
-
-# text of later rows
 
 
 # bounds
@@ -347,6 +315,11 @@ def test_tables_without_cells_are_refused(table, message):
         prepare(table)
 
 
+def test_later_rows_without_rows_are_refused(frame, fitted):
+    with pytest.raises(UserError, match="no rows"):
+        fitted.transform(Table(frame.iloc[:0]))
+
+
 def test_when_nothing_is_left_the_error_gives_the_reasons():
     frame = pd.DataFrame({"id": [1, 2, 3], "c": [5, 5, 5], "t": ["a", "b", "c"], "e": [None] * 3})
     preparation = Preparation()
@@ -380,19 +353,16 @@ def test_names_of_several_levels_are_joined():
 
 
 @pytest.mark.parametrize(
-    "table",
-    [[[1.0], [2.0]], pd.Series([1.0, 2.0]), None, "table.csv", np.zeros(2, dtype=[("a", int)])],
-    ids=["rows", "series", "nothing", "path", "structured"],
+    ("table", "told"),
+    [
+        *((own, "read_table") for own in ([[1.0], [2.0]], pd.Series([1.0, 2.0]), None, "t.csv")),
+        (np.zeros(2, dtype=[("a", int)]), "read_table"),
+        *((np.zeros(shape), "rows × columns") for shape in (3, (2, 2, 2))),
+    ],
 )
-def test_other_things_than_tables_are_refused(table):
-    with pytest.raises(BadParameter, match="read_table"):
+def test_other_things_than_tables_are_refused(table, told):
+    with pytest.raises(BadParameter, match=told):
         prepare(table)
-
-
-@pytest.mark.parametrize("array", [np.zeros(3), np.zeros((2, 2, 2))])
-def test_arrays_that_are_not_rows_by_columns_are_refused(array):
-    with pytest.raises(BadParameter, match="rows × columns"):
-        prepare(array)
 
 
 @pytest.mark.parametrize(

@@ -189,14 +189,8 @@ def test_the_excess_of_a_pair_by_hand():
     zone = labels(["a", "a", "b", "b", "c", None])
     price = np.array([100.0, 1.0, 100.0, 20.0, 1e6, 1e6])
     # 100 for a: 100 spreads of its zone, 1.25 of the table; 20 for b: 8 and 0.75
-    assert PAIR.excess(PAIR.places(zone), price).tolist() == [
-        100 - 1.25 - 3,
-        0,
-        0,
-        8 - 0.75 - 3,
-        0,
-        0,
-    ]
+    expected = [100 - 1.25 - 3, 0, 0, 8 - 0.75 - 3, 0, 0]
+    assert PAIR.excess(PAIR.places(zone), price).tolist() == expected
 
 
 def test_the_oddest_combination_of_a_row_counts():

@@ -141,13 +141,8 @@ def test_roles_are_saved(frame):
     fitted = Preparation(ignore="price", id="note", category=["zone"], time=("seen",)).fit(frame)
     read = Preparation.from_dict(json.loads(json.dumps(fitted.to_dict())))
     roles = read.roles
-    assert (roles.ignore, roles.id, roles.category, roles.time) == (
-        ["price"],
-        ["note"],
-        ["zone"],
-        ["seen"],
-    )
-    assert roles.only is None
+    named = (roles.ignore, roles.id, roles.category, roles.time, roles.only)
+    assert named == (["price"], ["note"], ["zone"], ["seen"], None)
     assert read.columns_ == fitted.columns_
     np.testing.assert_array_equal(read.transform(frame).X, fitted.transform(frame).X)
     without = frame.drop(columns=["price", "note"])  # unused columns may be absent

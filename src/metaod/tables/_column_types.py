@@ -38,14 +38,7 @@ from metaod.tables._notations import (
     row_sample,
 )
 from metaod.tables._number_notation import NumberNotation
-from metaod.tables._objects import (
-    Labels,
-    is_text,
-    read_objects,
-    rounding_of,
-    seconds_in,
-    series_of,
-)
+from metaod.tables._objects import Labels, is_text, read_objects, rounding_of, seconds_in, series_of
 from metaod.tables._time_notations import DateNotation, count_zones
 
 _WORTH_A_NOTE = 0.1  # share of numbers or dates in a column of text

@@ -21,14 +21,7 @@ from metaod.tables._notations import (
     shorten,
     widened,
 )
-from metaod.tables._objects import (
-    Labels,
-    is_text,
-    read_objects,
-    seconds_in,
-    series_of,
-    text_of,
-)
+from metaod.tables._objects import Labels, is_text, read_objects, seconds_in, series_of, text_of
 
 _LARGEST_EXACT = 2.0**53
 _DAY = 86_400 * 10**6  # microseconds

@@ -15,13 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadColumn, Message, Setting, UserError
-from metaod.tables._column_values import (
-    Cells,
-    Numbers,
-    are_dates,
-    counts_rows,
-    names_identifier,
-)
+from metaod.tables._column_values import Cells, Numbers, are_dates, counts_rows, names_identifier
 from metaod.tables._notations import Notation, NumberKind
 from metaod.tables._objects import Labels, spread
 from metaod.tables._record import UNUSED_DATES, Cause, ColumnKind, ColumnRecord, Usual

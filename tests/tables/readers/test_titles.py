@@ -6,7 +6,7 @@ import re
 import pandas as pd
 import pytest
 
-from metaod.errors import BadFile, BadParameter, Setting
+from metaod.errors import BadFile, Setting
 from metaod.tables import read_table
 
 ROWS = "city;n;price\nRome;1;1,50\nBonn;2;2,50\nOslo;4;0,25\n"
@@ -136,13 +136,6 @@ def test_short_lines_at_the_end_are_offered_to_be_left_out():
     assert values(read(ROWS + "\nSource: the office\nmade in 2024\n", skip_footer=2)) == EXPECTED
     noted = read("city;n;price;m\nRome;1;1,50;1\nBonn;2;2,50;2\nSource: the office;;;\n")
     assert noted.warnings[0].values["setting"] == Setting("skip_footer", 1)
-
-
-@pytest.mark.parametrize("option", ["skip_rows", "skip_footer"])
-@pytest.mark.parametrize("value", [-1, True, 1.5, "1"])
-def test_bad_counts(option, value):
-    with pytest.raises(BadParameter, match=option):
-        read(ROWS, **{option: value})
 
 
 def test_more_lines_than_there_are():

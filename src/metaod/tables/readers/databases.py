@@ -17,15 +17,7 @@ from typing import Any
 
 import pandas as pd
 
-from metaod.errors import (
-    HIDDEN,
-    BadFile,
-    Setting,
-    UserError,
-    hide_password,
-    listed,
-    required,
-)
+from metaod.errors import HIDDEN, BadFile, Setting, UserError, hide_password, listed, required
 from metaod.options import Reading
 from metaod.tables.readers._names import check_unique
 from metaod.tables.readers._reader import Content

@@ -17,12 +17,7 @@ import numpy.typing as npt
 from metaod.options import Reading
 from metaod.tables.readers._arrays import ArrayInfo, densify, read_chosen
 from metaod.tables.readers._reader import Content
-from metaod.tables.readers._source import (
-    DEFLATE_RATIO,
-    Source,
-    check_expansion,
-    library_errors,
-)
+from metaod.tables.readers._source import DEFLATE_RATIO, Source, check_expansion, library_errors
 
 _OTHER_CLASSES = ("cell", "struct", "object", "char")
 _INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")

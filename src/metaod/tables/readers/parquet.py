@@ -10,20 +10,9 @@ import pandas as pd
 import pyarrow as pa
 
 from metaod.options import Reading
-from metaod.tables.readers._arrow import (
-    MOST_EXPANSION,
-    check_texts,
-    content_of_arrow,
-    text_bytes,
-)
+from metaod.tables.readers._arrow import MOST_EXPANSION, check_texts, content_of_arrow, text_bytes
 from metaod.tables.readers._names import check_unique
-from metaod.tables.readers._reader import (
-    Chunks,
-    Content,
-    OnRows,
-    RowNumbers,
-    draw_rows,
-)
+from metaod.tables.readers._reader import Chunks, Content, OnRows, RowNumbers, draw_rows
 from metaod.tables.readers._source import (
     CELL_BYTES,
     Source,
