@@ -259,6 +259,7 @@ def _spoil(saved, path, value):
         (["evidence"], ["gaps", "combinations", "more"]),
         (["pairs"], None),
         (["pairs"], []),
+        (["pairs", 0], "pair"),
         (["pairs", 0, "category"], "size"),
         (["pairs", 0, "category"], "nobody"),
         (["pairs", 0, "number"], "town"),
@@ -267,6 +268,8 @@ def _spoil(saved, path, value):
         (["pairs", 0, "levels"], ["Lima"]),
         (["pairs", 0, "middles", 0], "1"),
         (["pairs", 0, "spreads", 0], 0.0),
+        (["pairs", 0, "spreads", 0], True),
+        (["pairs", 0, "middle"], None),
         (["pairs", 0, "spread"], -1.0),
     ],
 )
