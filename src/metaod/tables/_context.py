@@ -6,7 +6,7 @@ cells compares with the same middles and spreads.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Annotated, Any, Self
 
@@ -99,10 +99,8 @@ class Given:
 
     def take(self, rows: Any) -> Self:
         """Return some of the rows."""
-        parts = (
-            self.values, self.middles, self.spreads, self.runs, self.stuck, self.groups,
-        )  # fmt: skip
-        return type(self)(self.context, *(part[rows] for part in parts))
+        arrays = {own.name: getattr(self, own.name)[rows] for own in fields(self)[1:]}
+        return replace(self, **arrays)
 
     def of(self, name: str) -> tuple[Values, Values, bool] | None:
         """Return the middles and spreads of a column, and whether it is on logarithms.
@@ -217,9 +215,8 @@ class Context:
         is_log = tuple(part[2] for part in parts)
         shape = (len(groups) + 1, len(names))
         middles, spreads = (np.array([part[i] for part in parts]).T.reshape(shape) for i in (0, 1))
-        context = cls(
-            by, over, target, names, signs, is_log, groups, middles, spreads, None, None
-        )  # fmt: skip
+        fitted = signs, is_log, groups, middles, spreads
+        context = cls(by, over, target, names, *fitted, past=None, others=None)
         if over:
             is_date = next(own for own in columns if own.name == over[0]).kind == "date"
             own = context.distances(values, middles[codes], spreads[codes])

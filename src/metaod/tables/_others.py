@@ -98,11 +98,8 @@ class Others:
     def _predictors(self, rows: Rows, residuals: Values, names: Sequence[str]) -> Values:
         parts = []
         for name in self.numbers:
-            own = (
-                residuals[:, names.index(name)]
-                if name in names
-                else rows.cells(name).numbers().values
-            )
+            cells = rows.cells(name)
+            own = residuals[:, names.index(name)] if name in names else cells.numbers().values
             parts += [np.clip(np.nan_to_num(own), -1e6, 1e6), ~np.isfinite(own)]
         for name, levels in zip(self.categories, self.levels, strict=True):
             labels = rows.cells(name).as_text().labels(levels)

@@ -62,20 +62,16 @@ class Season:
     profile: Annotated[npt.NDArray[np.float64], Shape(None, "d")]
 
     def __post_init__(self) -> None:
-        if (
-            self.name not in _N_BINS
-            or not len(self.profile)
-            or len(self.profile) % _N_BINS[self.name]
-        ):
+        n_bins = _N_BINS.get(self.name)
+        if n_bins is None or not len(self.profile) or len(self.profile) % n_bins:
             raise ValueError(f"a season {self.name!r:.40} that does not fit its profile")
 
     def at(self, groups: Codes, times: Values) -> Values:
         """Return what is usual at times; nothing in groups that were not fitted."""
         bins, n_bins = _bins(self.name, times), _N_BINS[self.name]
         bins += n_bins * groups if len(self.profile) > n_bins else 0
-        return np.asarray(
-            np.append(self.profile, self.profile[:1] * 0, 0)[bins.clip(max=len(self.profile))]
-        )
+        profile = np.append(self.profile, self.profile[:1] * 0, 0)
+        return np.asarray(profile[bins.clip(max=len(self.profile))])
 
     @classmethod
     def all_of(cls, values: Values, groups: Codes, times: Values) -> "Iterator[Season]":

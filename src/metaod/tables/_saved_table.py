@@ -73,9 +73,7 @@ def saved_table(saved: Sequence[Mapping[str, Any]], source: str) -> Table:
 
 def _labels(saved: Mapping[str, Any], name: str, n_rows: int) -> Labels:
     codes, texts = np.asarray(saved["values"], dtype=np.intp), [*map(str, saved["texts"])]
-    if codes.shape != (n_rows,) or not -1 <= codes.min(initial=-1) <= codes.max(initial=-1) < len(
-        texts
-    ):
+    if codes.shape != (n_rows,) or ((codes < -1) | (codes >= len(texts))).any():
         raise ValueError(f"the texts of column {name!r:.40}")
     return Labels(codes, texts)
 

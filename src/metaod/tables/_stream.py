@@ -73,7 +73,7 @@ def stream_table(source: "str | PathLike[Any]", **options: Any) -> "TableStream"
         check_options(given, reader.kind, reader.options)
         chunks = reader.chunks(opened, given)
         if chunks is not None:
-            return TableStream(chunks, given, given.bad_values or "finding")
+            return TableStream(chunks, given)
     what = "cannot be read in chunks; only Parquet and delimited text in a file can"
     at_once = "read it at once, or convert it"
     raise UserError(what, where=name, remedy=at_once, code="not-in-chunks")
@@ -103,18 +103,17 @@ class TableStream:
     chunks : Chunks
         The file.
     options : Reading
-        How to read it.
-    late : {'error', 'missing', 'text'}
-        What to do with values outside the sample that do not fit their column: `error` and `text`
-        refuse the file, since no type can change any more.
+        How to read it. Of `bad_values`, `error` and `text` refuse a value outside the sample that
+        does not fit its column, since no type can change any more.
     """
 
     n_rows: int
     sample: Table
     rows: RowNumbers
 
-    def __init__(self, chunks: Chunks, options: Reading, late: BadValues) -> None:
-        self.file, self._options, self._late = chunks, options, late
+    def __init__(self, chunks: Chunks, options: Reading) -> None:
+        self.file, self._options = chunks, options
+        self._late: BadValues = options.bad_values or "finding"
         self.source, self.names = chunks.source, chunks.names
         self._counts: dict[str, MisfitCount] = {}
 

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.ipc
 
 from metaod.options import Reading
 from metaod.tables.readers._arrow import check_texts, content_of_arrow
@@ -28,8 +29,6 @@ def read(source: Source, options: Reading) -> Content:
 
 
 def _table(source: Source, max_bytes: int) -> Any:
-    import pyarrow.ipc  # noqa: PLC0415 - slow to import
-
     with library_errors(source.name, "Arrow"), source.open() as stream:
         is_file = source.head(6) == b"ARROW1"
         opened = pyarrow.ipc.open_file(stream) if is_file else pyarrow.ipc.open_stream(stream)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 
 from metaod.errors import BadFile, required
 from metaod.options import Reading
@@ -88,8 +89,6 @@ def _check_stored(dataset: Any, source: str, max_bytes: int) -> None:
 
 
 def _load_sparse(group: Any, max_bytes: int, source: str) -> npt.NDArray[Any]:
-    import scipy.sparse  # noqa: PLC0415 - slow to import
-
     for part in ("data", "ir", "jc"):
         if part in group:
             _check_stored(group[part], source, max_bytes)

@@ -193,9 +193,8 @@ class _Rows:
     def _bad(self, number: int, what: str) -> BadFile:
         line = number if self._unit == "line" else None
         remedy = "correct it, or write all records alike"
-        return BadFile(
-            self._name, what if line else f"record {number} {what}", line=line, remedy=remedy
-        )
+        what = what if line else f"record {number} {what}"
+        return BadFile(self._name, what, line=line, remedy=remedy)
 
     def columns(self) -> dict[str, list[Any]]:
         """Return the columns, that without a name first: it is the index of the rows."""

@@ -13,6 +13,8 @@ from typing import Any, BinaryIO, cast
 
 import numpy as np
 import numpy.typing as npt
+import scipy.io
+import scipy.sparse
 
 from metaod.options import Reading
 from metaod.tables.readers._arrays import ArrayInfo, densify, read_chosen
@@ -171,8 +173,6 @@ def _value(elements: _Elements, max_bytes: int, source: str) -> npt.NDArray[Any]
         cells = [_cell(elements, max_bytes, source) for _ in range(prod(shape))]
         return np.array(cells, dtype=object)
     if kind == "sparse":
-        import scipy.sparse  # noqa: PLC0415 - slow to import
-
         rows, columns, data = (elements.numbers() for _ in range(3))
         stored = (data.astype("f8"), rows.astype("i8"), columns.astype("i8"))
         n_rows, n_columns = shape
@@ -244,8 +244,6 @@ def _check_headers4(stream: BinaryIO, size: int) -> None:
 
 
 def _read4(stream: BinaryIO, source: Source, options: Reading) -> Content:
-    import scipy.io  # noqa: PLC0415 - slow to import
-
     _check_headers4(stream, source.size)
     stream.seek(0)
     file = cast("str", stream)  # scipy takes streams, but its annotations do not say so

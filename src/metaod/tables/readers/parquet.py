@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet
 
 from metaod.options import Reading
 from metaod.tables.readers._arrow import MOST_EXPANSION, check_texts, content_of_arrow, text_bytes
@@ -27,8 +28,6 @@ _BUFFER, _CHUNK_BYTES, _MOST_CHUNK_BYTES = 2**20, 2**27, 2**30
 
 def read(source: Source, options: Reading) -> Content:
     """Read a Parquet file."""
-    import pyarrow.parquet  # noqa: PLC0415 - slow to import
-
     with library_errors(source.name, "Parquet"), source.open() as stream:
         metadata = pyarrow.parquet.read_metadata(stream)
         _check_size(metadata, source.name, options.memory_limit)
@@ -46,8 +45,6 @@ def read(source: Source, options: Reading) -> Content:
 
 
 def _read_cells(source: Source) -> Any:
-    import pyarrow.parquet  # noqa: PLC0415 - slow to import
-
     with library_errors(source.name, "Parquet"), source.open() as stream:
         return pyarrow.parquet.ParquetFile(stream).read()
 
@@ -78,8 +75,6 @@ class ParquetChunks(Chunks):
     """A Parquet file in batches."""
 
     def __init__(self, source: Source) -> None:
-        import pyarrow.parquet  # noqa: PLC0415 - slow to import
-
         with library_errors(source.name, "Parquet"), source.open() as stream:
             file = pyarrow.parquet.ParquetFile(stream)
             self._schema, n_rows = file.schema_arrow, file.metadata.num_rows
@@ -157,8 +152,6 @@ class ParquetChunks(Chunks):
         self, groups: Sequence[int] | None = None, columns: list[str] | None = None
     ) -> Iterator[tuple[int, Any]]:
         """Yield the rows of all or some row groups as Arrow tables, each with its first row."""
-        import pyarrow.parquet  # noqa: PLC0415 - slow to import
-
         with library_errors(self.source.name, "Parquet"), self.source.open() as stream:
             # a buffer: otherwise the whole part of a column in a row group is read at once
             file = pyarrow.parquet.ParquetFile(
@@ -185,8 +178,6 @@ def chunks(source: Source, _: Reading) -> ParquetChunks | None:
 
 def shape(source: Source) -> tuple[float, float]:
     """Return the number of rows and columns; 0 for a packed file."""
-    import pyarrow.parquet  # noqa: PLC0415 - slow to import
-
     if source.packed is not None:
         return 0, 0
     with library_errors(source.name, "Parquet"), source.open() as stream:
