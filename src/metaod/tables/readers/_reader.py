@@ -20,7 +20,7 @@ OnRows = Callable[[int, int | None], None]
 RowNumbers = npt.NDArray[np.int64]
 
 _CHUNK_CELLS, _CHUNK_ROWS = 2**21, 2**16
-_BLOCK = 2**20
+_BLOCK = 2**16
 
 
 @dataclass(frozen=True)
