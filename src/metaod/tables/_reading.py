@@ -191,19 +191,14 @@ def finish(
     return replace(table, written=written, misfits=misfits, bad_values=typer.bad_values)
 
 
-# (inlier, outlier); the first pair that holds every value counts
-_LABEL_PAIRS = (
-    ("0", "1"),
-    ("1", "-1"),  # as scikit-learn's predict has it
-    ("false", "true"),
-    ("no", "yes"),
-    ("n", "y"),
-    ("n", "o"),
-    ("inlier", "outlier"),
-    ("normal", "anomaly"),
-    ("normal", "outlier"),
-    ("normal", "abnormal"),
-)
+# inlier and outlier, -1 as scikit-learn's predict has it; the first that holds every value counts
+_LABEL_PAIRS = [
+    tuple(pair.split("/"))
+    for pair in (
+        *("0/1", "1/-1", "false/true", "no/yes", "n/y", "n/o", "inlier/outlier"),
+        *("normal/anomaly", "normal/outlier", "normal/abnormal"),
+    )
+]
 
 
 def _read_label(

@@ -59,8 +59,25 @@ def test_the_other_decimal_mark_is_refused_if_one_is_given():
     assert (caught.value.line, caught.value.column) == (2, "a")
 
 
-def test_separator_line_of_excel():
-    assert columns(read("sep=|\r\na;b|c\r\n1|2\r\n")) == {"a;b": [1], "c": [2]}
+@pytest.mark.parametrize(
+    ("text", "options", "found"),
+    [
+        ("sep=|\r\na;b|c\r\n1|2\r\n", {}, {"a;b": [1], "c": [2]}),
+        ("a\tb\n1\t2\n", {"delimiter": "\\t"}, {"a": [1], "b": [2]}),
+        ("1.5,Ann\n1.7,Bo\n", {}, {"x1": [1.5, 1.7], "x2": ["Ann", "Bo"]}),
+        (
+            "id,2019,2020\n1,5.5,6.5\n2,7.5,8.5\n",
+            {},
+            {"id": [1, 2], "2019": [5.5, 7.5], "2020": [6.5, 8.5]},
+        ),
+        ("#,name\n1,x\n2,y\n", {}, {"#": [1, 2], "name": ["x", "y"]}),
+        ("# of cities\n1\n2\n", {}, {"# of cities": [1, 2]}),
+    ],
+)
+def test_delimiters_and_names(text, options, found):
+    table = read(text, **options)
+    assert columns(table) == found
+    assert [note.code for note in table.warnings] == (["no-header"] if "x1" in found else [])
 
 
 def test_a_tsv_is_split_at_tabs_alone(tmp_path):
@@ -69,21 +86,7 @@ def test_a_tsv_is_split_at_tabs_alone(tmp_path):
     assert columns(read_table(path)) == {"a;b": ["1;2"]}
 
 
-def test_delimiter_backslash_t_is_a_tab():
-    assert columns(read("a\tb\n1\t2\n", delimiter="\\t")) == {"a": [1], "b": [2]}
-
-
 # headers
-
-
-def test_no_header_where_the_first_line_holds_values():
-    table = read("1.5,Ann\n1.7,Bo\n")
-    assert columns(table) == {"x1": [1.5, 1.7], "x2": ["Ann", "Bo"]}
-    assert table.warnings[0].code == "no-header"
-
-
-def test_years_as_names_beside_a_word():
-    assert list(read("id,2019,2020\n1,5.5,6.5\n2,7.5,8.5\n").frame) == ["id", "2019", "2020"]
 
 
 def test_names_that_pandas_makes():
@@ -154,11 +157,6 @@ def test_comments_are_not_read(text):
     with pytest.raises(BadFile, match="comment") as caught:
         read(text)
     assert caught.value.line == (1 if text[0] == "#" else 3)
-
-
-def test_column_names_may_begin_with_a_hash():
-    assert list(read("#,name\n1,x\n2,y\n").frame.columns) == ["#", "name"]
-    assert list(read("# of cities\n1\n2\n").frame.columns) == ["# of cities"]
 
 
 def test_the_line_is_found_far_into_the_file():
