@@ -270,6 +270,9 @@ def test_exports_that_cannot_be(tmp_path):
     with filled_store() as store:
         with pytest.raises(UserError, match=r"file: cannot be written \(File exists\); name"):
             export_parquet(store, tmp_path / "file")
+        (tmp_path / "manifest.json").write_text("{}")
+        with pytest.raises(BadFile, match="not the manifest of an export; name another folder"):
+            export_parquet(store, tmp_path)
         with pytest.raises(BadParameter, match="'decimals'"):
             export_parquet(store, tmp_path, decimals=0)
         with pytest.raises(BadParameter, match="'prefer'"):

@@ -111,7 +111,7 @@ def export_parquet(
         folder.mkdir(parents=True, exist_ok=True)
         # whoever signed them, files of an earlier export are replaced
         is_again = (folder / _MANIFEST).exists()
-        earlier = _read_manifest(folder, is_trusted=True) if is_again else {}
+        earlier = _read_manifest(folder, to_replace=True) if is_again else {}
         entries = {
             file: _write_table(folder / file, _to_arrow(file, frame))
             for file, frame in _frames(store, decimals, evaluations).items()
@@ -386,7 +386,7 @@ def _shortened(columns: Mapping[str, str]) -> str:
     return ", ".join(items[:20]) + (", ..." if len(items) > 20 else "")
 
 
-def _read_manifest(folder: Path, *, is_trusted: bool = False) -> dict[str, dict[str, Any]]:
+def _read_manifest(folder: Path, *, to_replace: bool = False) -> dict[str, dict[str, Any]]:
     path = folder / _MANIFEST
     if not path.is_file():
         remedy = "name a folder made with: metaod db export"
@@ -402,12 +402,13 @@ def _read_manifest(folder: Path, *, is_trusted: bool = False) -> dict[str, dict[
             for file, item in files.items()
         }
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise BadFile(path, "is not the manifest of an export", remedy="export it again") from error
+        remedy = "name another folder" if to_replace else "export it again"
+        raise BadFile(path, "is not the manifest of an export", remedy=remedy) from error
     if version != _FORMAT_VERSION:
         what = f"has format version {version}; this package reads version {_FORMAT_VERSION}"
         remedy = "upgrade metaod" if version > _FORMAT_VERSION else "export it again"
         raise BadFile(path, what, remedy=remedy)
-    if not is_trusted:
+    if not to_replace:
         check_signature(path, _signed_part(manifest), signed)
     for file in entries:
         if file not in _TABLES and _METAFEATURE_FILE.fullmatch(file) is None:
