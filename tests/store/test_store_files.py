@@ -138,6 +138,33 @@ def test_a_value_that_another_program_wrote_is_a_bad_file(tmp_path, table, colum
         content(Store(path, read_only=True))
 
 
+@pytest.mark.parametrize(
+    ("change", "ask"),
+    [
+        ("cells SET ap = 'x'", lambda store: store.performance_matrix()),
+        ("cells SET n_trials = 'x', ap = 'y'", lambda store: store.cells_frame()),
+        ("cells SET state = x'ff'", lambda store: store.summary()),
+        ("metafeatures SET vector = x'010203'", lambda store: store.metafeature_matrix("made")),
+        ("metafeatures SET vector = zeroblob(8)", lambda store: store.metafeature_matrix("made")),
+    ],
+)
+def test_a_question_about_such_values_is_a_bad_file(tmp_path, change, ask):
+    path = tmp_path / "a.db"
+    change_a_store(path, f"PRAGMA ignore_check_constraints = ON; UPDATE {change}")
+    with (
+        Store(path, read_only=True) as store,
+        pytest.raises(BadFile, match=r"^/.*/a\.db: is damaged: .*; restore a copy"),
+    ):
+        ask(store)
+
+
+@pytest.mark.parametrize("change", ["datasets SET n_rows = 'many'", "models SET params = '{'"])
+def test_values_of_datasets_and_models_are_inspected(tmp_path, change):
+    change_a_store(tmp_path / "a.db", f"UPDATE {change}")
+    with Store(tmp_path / "a.db") as store:
+        assert any("that metaod did not write" in found for found in store.inconsistencies())
+
+
 def test_names_of_tables_that_are_no_text_are_a_bad_file(tmp_path):
     path = tmp_path / "a.db"
     filled_store(path).close()

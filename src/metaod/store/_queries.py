@@ -46,9 +46,6 @@ class Queries(Database):
         legal = (*MEASURES, "seconds")
         if measure not in legal:
             raise BadParameter("performance_matrix", "measure", legal, measure)
-        cells = tables.cells
-        # pandas makes NaN of NULL
-        query = select(cells.c.dataset, cells.c.model, type_coerce(cells.c[measure], Double))
         with self.reading() as connection:
             dataset_keys, model_keys = rows.dataset_keys(connection), rows.model_keys(connection)
             if models is None:
@@ -58,7 +55,7 @@ class Queries(Database):
                 if name not in model_keys:
                     raise BadParameter("performance_matrix", "models", "models of the store", name)
             fingerprints = [item.fingerprint for item in rows.read_datasets(connection)]
-            found = pd.DataFrame(connection.execute(query).all(), columns=["row", "column", "P"])
+            found = _read_performance(connection, measure)
         wanted = [model_keys[name] for name in columns]
         found = found[found["column"].isin(wanted)]
         # pivot_table would leave out datasets without any figure
@@ -66,7 +63,7 @@ class Queries(Database):
         filled = [name for name in fingerprints if dataset_keys[name] in table.index]
         table = table.reindex(index=[dataset_keys[name] for name in filled], columns=wanted)
         return pd.DataFrame(
-            table.to_numpy(dtype=np.float64),
+            table.to_numpy(),
             index=pd.Index(filled, dtype=object, name="dataset"),
             columns=pd.Index(columns, dtype=object, name="model"),
         )
@@ -87,7 +84,6 @@ class Queries(Database):
         pandas.DataFrame
             Datasets (fingerprints, ordered by collection and name) × features.
         """
-        vectors, datasets = tables.metafeatures, tables.datasets
         with self.reading() as connection:
             known = rows.read_schemas(connection)
             chosen = [key for key in known if key[0] == schema_name and version in (None, key[1])]
@@ -95,28 +91,21 @@ class Queries(Database):
                 legal = [f"{name} {number}" for name, number in known]
                 got = schema_name if version is None else f"{schema_name} {version}"
                 raise BadParameter("metafeature_matrix", "schema_name", legal, got)
-            listed = {known[item][0]: item for item in chosen}
-            found = connection.execute(
-                select(datasets.c.fingerprint, vectors.c.schema, vectors.c.vector)
-                .join(vectors, vectors.c.dataset == datasets.c.key)
-                .where(vectors.c.schema.in_(listed))
-                .order_by(datasets.c.collection, datasets.c.name, datasets.c.fingerprint)
-            ).all()
-        newest: dict[str, tuple[tuple[str, int], bytes]] = {}
-        for item in found:
-            vector = (listed[item.schema], item.vector)
-            newest[item.fingerprint] = max(newest.get(item.fingerprint, vector), vector)
-        features_of = {item: known[item][1] for item, _ in newest.values()}
-        oldest = known[min(features_of, default=max(chosen))][1]
-        features = [name for name in oldest if all(name in names for names in features_of.values())]
-        positions = {
-            item: [names.index(name) for name in features] for item, names in features_of.items()
-        }
-        M = [np.frombuffer(data, "<f8")[positions[item]] for item, data in newest.values()]
+            vectors = {item: rows.read_vectors(connection, *known[item]) for item in chosen}
+            datasets = [record.fingerprint for record in rows.read_datasets(connection)]
+        # of each dataset the newest version, and of versions what all of them have
+        newest = {name: item for item in chosen for name in vectors[item]}
+        parts = []
+        for item in sorted({*newest.values()} or {chosen[-1]}):
+            names = [name for name in vectors[item] if newest[name] == item]
+            values = np.array([vectors[item][name] for name in names], dtype=np.float64)
+            shape = (len(names), len(known[item][1]))
+            parts.append(pd.DataFrame(values.reshape(shape), names, known[item][1]))
+        M, kept = pd.concat(parts, join="inner"), [name for name in datasets if name in newest]
         return pd.DataFrame(
-            np.array(M, dtype=np.float64).reshape(len(M), len(features)),
-            index=pd.Index(list(newest), dtype=object, name="dataset"),
-            columns=pd.Index(features, dtype=object, name="feature"),
+            M.loc[kept].to_numpy(),
+            index=pd.Index(kept, dtype=object, name="dataset"),
+            columns=pd.Index(M.columns, dtype=object, name="feature"),
         )
 
     def datasets_frame(self) -> pd.DataFrame:
@@ -268,45 +257,8 @@ class Queries(Database):
 
     def summary(self) -> dict[str, Any]:
         """Return the numbers of datasets, models, cells and so on, ready for JSON."""
-        datasets, models, cells = tables.datasets, tables.models, tables.cells
-        schemas = tables.metafeature_schemas
         with self.reading() as connection:
-
-            def count_of(table: Table) -> Select[Any]:
-                return select(func.count()).select_from(table)
-
-            def number(query: Select[Any]) -> int:
-                return connection.scalar(query) or 0
-
-            def counts(*columns: Any, query: Select[Any] | None = None) -> list[tuple[Any, ...]]:
-                query = select(*columns, func.count()) if query is None else query
-                return sorted(tuple(row) for row in connection.execute(query.group_by(*columns)))
-
-            facts = {row.key: row.value for row in connection.execute(select(tables.meta))}
-            versions = (schemas.c.name, schemas.c.version)
-            vectors = select(*versions, func.count()).join(tables.metafeatures)
-            return {
-                "store": str(self),
-                "schema_version": int(facts["schema_version"]),
-                "created": facts["created"],
-                "package_version": facts["package_version"],
-                "size_bytes": self._size(connection),
-                "datasets": number(count_of(datasets)),
-                "origins": number(select(func.count(datasets.c.origin.distinct()))),
-                "collections": dict(counts(datasets.c.collection)),
-                "models": number(count_of(models).where(models.c.is_reference.is_(False))),
-                "references": number(count_of(models).where(models.c.is_reference)),
-                "families": dict(counts(models.c.family)),
-                "cells": {str(state): count for state, count in counts(cells.c.state)},
-                "imported_cells": number(count_of(cells).where(cells.c.imported)),
-                "evaluations": number(count_of(tables.evaluations)),
-                "most_trials": number(select(func.max(cells.c.n_trials))),
-                "engine_versions": dict(counts(tables.evaluations.c.engine_version)),
-                "metafeatures": [
-                    {"schema": name, "version": version, "datasets": count}
-                    for name, version, count in counts(*versions, query=vectors)
-                ],
-            }
+            return _summary(connection, str(self), self._size(connection))
 
     def _size(self, connection: Connection) -> int | None:
         if self.location.path is not None:
@@ -325,6 +277,11 @@ class Queries(Database):
         """
         with self.reading() as connection:
             found = [] if self.location.is_postgresql else _find_damage(connection)
+            for read in (rows.read_datasets, rows.read_models):
+                try:
+                    read(connection)
+                except UserError as error:
+                    found.append(str(error))
             for dataset, key in sorted(rows.dataset_keys(connection).items()):
                 try:
                     found += [f"{dataset}: {text}" for text in _check_dataset(connection, key)]
@@ -334,6 +291,58 @@ class Queries(Database):
         return found
 
 
+@rows.as_written
+def _summary(connection: Connection, store: str, size: int | None) -> dict[str, Any]:
+    datasets, models, cells = tables.datasets, tables.models, tables.cells
+    schemas = tables.metafeature_schemas
+
+    def count_of(table: Table) -> Select[Any]:
+        return select(func.count()).select_from(table)
+
+    def number(query: Select[Any]) -> int:
+        return connection.scalar(query) or 0
+
+    def counts(*columns: Any, query: Select[Any] | None = None) -> list[tuple[Any, ...]]:
+        query = select(*columns, func.count()) if query is None else query
+        return sorted(tuple(row) for row in connection.execute(query.group_by(*columns)))
+
+    facts = {row.key: row.value for row in connection.execute(select(tables.meta))}
+    versions = (schemas.c.name, schemas.c.version)
+    vectors = select(*versions, func.count()).join(tables.metafeatures)
+    return {
+        "store": store,
+        "schema_version": int(facts["schema_version"]),
+        "created": facts["created"],
+        "package_version": facts["package_version"],
+        "size_bytes": size,
+        "datasets": number(count_of(datasets)),
+        "origins": number(select(func.count(datasets.c.origin.distinct()))),
+        "collections": dict(counts(datasets.c.collection)),
+        "models": number(count_of(models).where(models.c.is_reference.is_(False))),
+        "references": number(count_of(models).where(models.c.is_reference)),
+        "families": dict(counts(models.c.family)),
+        "cells": {str(state): count for state, count in counts(cells.c.state)},
+        "imported_cells": number(count_of(cells).where(cells.c.imported)),
+        "evaluations": number(count_of(tables.evaluations)),
+        "most_trials": number(select(func.max(cells.c.n_trials))),
+        "engine_versions": dict(counts(tables.evaluations.c.engine_version)),
+        "metafeatures": [
+            {"schema": name, "version": version, "datasets": count}
+            for name, version, count in counts(*versions, query=vectors)
+        ],
+    }
+
+
+@rows.as_written
+def _read_performance(connection: Connection, measure: str) -> pd.DataFrame:
+    cells = tables.cells
+    query = select(cells.c.dataset, cells.c.model, type_coerce(cells.c[measure], Double))
+    found = connection.execute(query).all()
+    # NULL becomes NaN
+    return pd.DataFrame(found, columns=["row", "column", "P"]).astype({"P": np.float64})
+
+
+@rows.as_written
 def read_frame(connection: Connection, table: Table) -> pd.DataFrame:
     """Read a table of cells or evaluations, with names for keys, ordered by identity."""
     frame = pd.DataFrame(connection.execute(select(table)).all(), columns=table.columns.keys())

@@ -9,6 +9,7 @@ from functools import update_wrapper
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import sqlalchemy as sa
 from sqlalchemy import Connection, Table, select
 from sqlalchemy.dialects import postgresql, sqlite
@@ -62,7 +63,7 @@ def upsert(
     connection.execute(query, rows)
 
 
-def _as_written(
+def as_written(
     read: Callable[Concatenate[Connection, _Given], _Found],
 ) -> Callable[Concatenate[Connection, _Given], _Found]:
     """Refuse values that metaod did not write, where they are read."""
@@ -71,7 +72,8 @@ def _as_written(
         try:
             return read(connection, *args, **kwargs)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            where = connection.engine.url.database or "the store"
+            location = connection.get_execution_options().get("where")
+            where = location or connection.engine.url.database or "the store"
             what = f"is damaged: it holds values that metaod did not write ({error})"
             raise BadFile(where, what, remedy=RESTORE) from error
 
@@ -89,7 +91,7 @@ def model_keys(connection: Connection) -> dict[str, int]:
     return {row.id: row.key for row in connection.execute(select(table.c.id, table.c.key))}
 
 
-@_as_written
+@as_written
 def read_datasets(connection: Connection) -> list[DatasetRecord]:
     """Read all datasets, ordered by collection and name."""
     table = schema.datasets
@@ -106,7 +108,7 @@ def insert_datasets(connection: Connection, records: Iterable[DatasetRecord]) ->
     return len(new)
 
 
-@_as_written
+@as_written
 def read_models(connection: Connection) -> list[ModelRecord]:
     """Read all models, in the order of specs."""
     table = schema.models
@@ -195,14 +197,14 @@ def _to_rows(
     return rows
 
 
-@_as_written
+@as_written
 def read_evaluations(connection: Connection, dataset: int) -> list[Evaluation]:
     """Read one dataset's evaluations, ordered by model and trial."""
     found = _read(connection, dataset, schema.evaluations, Evaluation)
     return sorted(found, key=lambda item: (item.model, item.trial))
 
 
-@_as_written
+@as_written
 def read_cells(connection: Connection, dataset: int) -> list[Cell]:
     """Read one dataset's cells, ordered by model."""
     found = _read(connection, dataset, schema.cells, Cell)
@@ -217,7 +219,7 @@ def _read(connection: Connection, dataset: int, table: Table, kind: type[Record]
     return [kind(*row) for row in connection.execute(query)]
 
 
-@_as_written
+@as_written
 def read_metafeatures(connection: Connection, dataset: int) -> list[MetaFeatureRecord]:
     """Read one dataset's meta-features, ordered by schema and version."""
     names, vectors = schema.metafeature_schemas, schema.metafeatures
@@ -233,7 +235,24 @@ def read_metafeatures(connection: Connection, dataset: int) -> list[MetaFeatureR
     ]
 
 
-@_as_written
+@as_written
+def read_vectors(
+    connection: Connection, schema_key: int, features: Sequence[str]
+) -> dict[str, npt.NDArray[np.float64]]:
+    """Return the vectors of all datasets in one schema, by fingerprint."""
+    datasets, vectors = schema.datasets, schema.metafeatures
+    query = (
+        select(datasets.c.fingerprint, vectors.c.vector)
+        .join(vectors, vectors.c.dataset == datasets.c.key)
+        .where(vectors.c.schema == schema_key)
+    )
+    return {
+        name: np.frombuffer(vector, "<f8").reshape(len(features))
+        for name, vector in connection.execute(query)
+    }
+
+
+@as_written
 def read_schemas(connection: Connection) -> dict[tuple[str, int], tuple[int, tuple[str, ...]]]:
     """Return the key and the features of every schema, by name and version."""
     table = schema.metafeature_schemas

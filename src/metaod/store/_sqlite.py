@@ -45,7 +45,10 @@ def file_engine(path: Path, *, read_only: bool, timeout: float, create: bool = F
     if read_only and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
         mode = "ro"
     url = URL.create("sqlite", database=path.as_uri(), query={"uri": "true", "mode": mode})
-    engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": timeout})
+    options = {"where": str(path)}  # for messages
+    engine = create_engine(
+        url, poolclass=NullPool, connect_args={"timeout": timeout}, execution_options=options
+    )
     return _configured(engine, read_only=read_only)
 
 
