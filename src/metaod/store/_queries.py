@@ -337,15 +337,16 @@ def _summary(connection: Connection, store: str, size: int | None) -> dict[str, 
 def _read_performance(connection: Connection, measure: str) -> pd.DataFrame:
     cells = tables.cells
     query = select(cells.c.dataset, cells.c.model, type_coerce(cells.c[measure], Double))
-    found = connection.execute(query).all()
-    # NULL becomes NaN
+    # plain tuples, of which pandas makes columns twice as fast; NULL becomes NaN
+    found = [tuple(row) for row in connection.execute(query)]
     return pd.DataFrame(found, columns=["row", "column", "P"]).astype({"P": np.float64})
 
 
 @rows.as_written
 def read_frame(connection: Connection, table: Table) -> pd.DataFrame:
     """Read a table of cells or evaluations, with names for keys, ordered by identity."""
-    frame = pd.DataFrame(connection.execute(select(table)).all(), columns=table.columns.keys())
+    found = [tuple(row) for row in connection.execute(select(table))]
+    frame = pd.DataFrame(found, columns=table.columns.keys())
     keys = {"dataset": rows.dataset_keys(connection), "model": rows.model_keys(connection)}
     for name, known in keys.items():
         frame[name] = frame[name].map({key: text for text, key in known.items()}).astype(str)
