@@ -52,6 +52,15 @@ def test_a_slip_is_named_and_corrected_with_the_decimals_of_the_column(kind, fac
     assert own.expected == f"{own.suggestion:g}"
 
 
+def test_a_share_is_corrected_with_the_decimals_of_its_column():
+    rng = np.random.default_rng(9)
+    share = rng.uniform(0.3, 0.5, N_ROWS).round(2)
+    frame = pd.DataFrame({"share": share, "size": rng.normal(size=N_ROWS)})
+    frame.loc[7, "share"] = 33.07
+    own = cells_of(frame)[7, "share"]
+    assert own.suggestion is None or own.suggestion == round(own.suggestion, 2)
+
+
 def test_numbers_of_two_values_are_neither_codes_nor_in_another_unit():
     rng = np.random.default_rng(3)
     group = rng.choice(["alive", "dead"], N_ROWS)

@@ -164,11 +164,12 @@ def decimals_of(column: Column) -> int:
 
 def known_decimals(column: Column) -> int | None:
     """Return the decimals of a column of numbers; None if they have many, or are too small."""
-    is_small = max(abs(column.scale.low), abs(column.scale.high)) < 1 if column.is_number else True
-    if column.kind != "number" or (is_small and not column.is_whole):
+    if column.kind != "number":
         return None
-    decimals = 0 if column.is_whole else decimals_of(column)
-    return decimals if decimals < _MOST_DECIMALS else None
+    decimals = decimals_of(column)
+    is_small = max(abs(column.scale.low), abs(column.scale.high)) < 1  # such as 1e-05
+    is_known = column.is_whole or decimals > 0 or not is_small
+    return decimals if is_known and decimals < _MOST_DECIMALS else None
 
 
 def _weighted_quantile(values: Values, counts: Values, place: float) -> float:
