@@ -11,6 +11,7 @@ from metaod.report import render, shown
 from metaod.report._figures import draw_map, draw_scores
 from metaod.report._page import script_data
 
+ANYTHING = st.text(st.characters(codec=None, exclude_categories=()), max_size=80)
 HOSTILE = [
     "<script>alert(1)</script>",
     "</script><script>alert(1)//",
@@ -138,3 +139,23 @@ def test_figures_have_no_colours_of_their_own():
     for drawn in figures():
         classes = set(re.findall(r'class="([^"]+)"', drawn))
         assert all(f".{name}" in style for one in classes for name in one.split())
+
+
+# the user's text
+
+
+@given(ANYTHING, st.integers(2, 60))
+def test_it_can_be_encoded_and_is_no_longer_than_asked(text, most):
+    clean = shown(text, most)
+    assert len(clean) <= most
+    clean.encode("utf-8")
+    assert not any(ord(character) < 32 for character in clean)
+
+
+@given(st.text("aé漢ب😀 <>&\"'", max_size=40))
+def test_plain_text_stays(text):
+    assert shown(text, 40) == text
+
+
+def test_marks_that_turn_text_around_are_written_out():
+    assert shown("a\u202eb\ud800\x00", 40) == "a\\u202eb\\ud800\\x00"

@@ -1,8 +1,12 @@
-"""The page of a report: one HTML file that needs nothing else and runs only its own script."""
+"""The page of a report: one HTML file that needs nothing else and runs only its own script.
+
+The user's text is on it with control characters visible and long texts cut.
+"""
 
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
@@ -11,6 +15,13 @@ from typing import Any
 from metaod.report._figures import draw_map, draw_scores, map_points
 
 _ROOM = "metaod.report"
+
+# C0 and C1 controls, marks that change the direction of text, surrogates and non-characters: a
+# page would drop them, or let them change the text around them
+_INVISIBLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff"
+    "\ud800-\udfff\ufdd0-\ufdef\ufff9-\ufffc\ufffe\uffff]"
+)
 
 
 def render(summary: Mapping[str, Any]) -> str:
@@ -95,3 +106,23 @@ def _percent(share: float) -> str:
     ('10.8%', '0.0001%', '0.0%')
     """
     return f"{100 * share:.2g}%" if 0 < share < 0.001 else f"{share:.1%}"
+
+
+def shown(text: str, most: int, *, keep_end: bool = False) -> str:
+    r"""Return text with invisible characters written out, at most so many characters.
+
+    With `keep_end` a long text is cut in its middle: names of survey questions begin alike and
+    differ at their ends.
+
+    Examples
+    --------
+    >>> print(shown("a\x00b", 10), shown("a very long cell", 8))
+    a\x00b a very …
+    >>> shown("how satisfied are you with: price", 20, keep_end=True)
+    'how satisfied… price'
+    """
+    if keep_end and len(text) > most:
+        n_end = most // 3
+        return shown(text, most - n_end) + shown(text[-n_end:], 10 * n_end)[-n_end:]
+    clean = _INVISIBLE.sub(lambda found: repr(found[0])[1:-1], text[: most + 1])
+    return clean if len(clean) <= most and len(text) <= most else f"{clean[: most - 1]}…"
