@@ -41,8 +41,8 @@ def score(table: Any, pick: "MetaOD | str | PathLike[str]") -> Any:
     -------
     dask.dataframe.DataFrame
         With the index and the partitions of the table, and two columns: ``score``, higher is
-        more outlying (minus :meth:`metaod.MetaOD.score_samples`), and ``flag``, 1 for a score
-        above the pick's threshold, else 0; as in the output of ``metaod detect --apply``.
+        more outlying (minus :meth:`metaod.MetaOD.score_samples`), and ``flag``, 1 for rows that
+        :meth:`metaod.MetaOD.predict` flags, else 0; as ``metaod detect --apply`` writes.
 
     Examples
     --------

@@ -204,11 +204,8 @@ class Explainer:
         self._usual = UsualCells(preparation, fitted)
         self._typical = float(np.median(fitted.scores))
 
-    def explain(
-        self, read: ReadRows, rows: Any, top: int, tracker: Tracker | None = None
-    ) -> list[RowReasons]:
+    def explain(self, read: ReadRows, rows: Any, top: int, tracker: Tracker) -> list[RowReasons]:
         """Explain the rows that were read; `rows` are their positions."""
-        tracker = tracker or Tracker(None)
         report = tracker.counting("explain", len(read.X))
         scores = self._fitted.score(read.X)
         found = []

@@ -198,11 +198,10 @@ def select(X: Any, options: Picking) -> Selection:
 
 
 def make_selection(
-    X: Any, picking: Picking, *, owner: str = "select", tracker: Tracker | None = None
+    X: Any, picking: Picking, *, owner: str = "select", tracker: Tracker
 ) -> Selection:
     """Do the work of :func:`select`; errors in parameters name `owner`."""
     picking = picking.checked(owner)
-    tracker = tracker or Tracker(None)
     if picking.pick == "committee":
         if not (isinstance(picking.learner, str) and picking.learner == "default"):
             legal = "left out with the committee, which uses no learner"
