@@ -117,11 +117,10 @@ def _score_partition(rows: pd.DataFrame, content: bytes, digest: str) -> pd.Data
     if rows.empty:
         return _empty(rows.index)
     model = _loaded(content, digest)
-    # not `score_samples`, which warns of drift: that is of a table, not of a partition
     table = model._checked(rows)  # noqa: SLF001 - as above
     wrong = model._wrong(table)  # noqa: SLF001 - as above
-    errors = None if wrong is None else wrong.of_rows()
-    scores = model.fitted_.score(model.preparation_.transform(table).X, errors=errors)
+    # drift is of a table, not of a partition
+    scores = -model._scored(table, wrong, warns=False)  # noqa: SLF001 - as above
     flags = model._flags(scores, wrong).astype(np.int64)  # noqa: SLF001 - as above
     return pd.DataFrame({"score": scores, "flag": flags}, index=rows.index)
 

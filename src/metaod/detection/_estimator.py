@@ -403,9 +403,11 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         check_is_fitted(self)
         return checked_table(self, X, reset=False)
 
-    def _scored(self, table: Table, wrong: WrongCells | None = None) -> Scores:
+    def _scored(
+        self, table: Table, wrong: WrongCells | None = None, *, warns: bool = True
+    ) -> Scores:
         prepared = self.preparation_.transform(table)
-        for warning in prepared.record.drift_warnings():
+        for warning in prepared.record.drift_warnings() if warns else ():
             warnings.warn(warning, stacklevel=3)  # the caller of a public method
         if wrong is None and self.fitted_.marked is not None:
             wrong = self._wrong(table)
