@@ -190,6 +190,10 @@ def test_a_label_array_is_written_too(tmp_path):
     np.savez(tmp_path / "t.npz", X=np.arange(6.0).reshape(3, 2), y=[0, 0, 1])
     write_scored(found_in(tmp_path / "t.npz", label="y"), tmp_path / "s.csv")
     assert (tmp_path / "s.csv").read_text().splitlines()[-1] == "4.0,5.0,1,2.25,1,1"
+    frame = pd.DataFrame({"label": [1.5, 2.5, 4.0], "y": [0, 0, 1]})
+    write_scored(found_in(frame, label="y"), tmp_path / "s.csv")
+    names, *_, last = (tmp_path / "s.csv").read_text().splitlines()
+    assert (names, last) == ("label,label_,score,rank,flag", "4.0,1,2.25,1,1")
 
 
 def test_an_interrupted_write_leaves_nothing(source, tmp_path, monkeypatch):

@@ -186,7 +186,10 @@ def write(
 
 def frame_of(table: Table) -> pd.DataFrame:
     """Return the cells of a table that is from no file, with its label."""
-    return table.given().assign(**({} if table.label is None else {"label": table.label}))
+    frame, name = table.given(), "label"
+    while name in frame:
+        name += "_"
+    return frame if table.label is None else frame.assign(**{name: table.label})
 
 
 def check_openpyxl() -> None:
