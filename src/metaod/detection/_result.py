@@ -12,7 +12,7 @@ from metaod.detection._cells import flagged
 from metaod.detection._formats import frame_of, json_rows, json_values
 from metaod.detection._patterns import cell_patterns, row_patterns
 from metaod.detection._reasons import RowReasons
-from metaod.detection._threshold import RULES, Rule, clear_gap
+from metaod.detection._threshold import RULES, Rule, clear_gap, threshold_below
 from metaod.errors import Message, worded
 from metaod.models import Scores
 from metaod.report import sketch_scores
@@ -107,8 +107,7 @@ class Detection:
         """Return the result that flags so many rows, the most outlying ones; None for itself."""
         if top_n is None:
             return self
-        last = [self.score_at(number) for number in (top_n, top_n + 1) if 0 < number <= self.n_rows]
-        return replace(self, top_n=top_n, threshold=float(np.mean(last)))
+        return replace(self, top_n=top_n, threshold=threshold_below(self._rising, top_n))
 
     @property
     def n_rows(self) -> int:

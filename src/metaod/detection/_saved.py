@@ -26,7 +26,7 @@ from metaod.detection._conformal import Calibration
 from metaod.detection._extremes import Extremes
 from metaod.detection._fitted import Errors, Fitted, fit_models
 from metaod.detection._history import PickVersion
-from metaod.detection._threshold import check_contamination
+from metaod.detection._threshold import check_contamination, threshold_below
 from metaod.errors import Setting, UserError
 from metaod.models import COMMITTEE, Cost, Matrix, ModelSpec, Scores, expected_costs, model_space
 from metaod.options import Picking, Reading
@@ -296,10 +296,7 @@ def _compared(fitted: Fitted, saved: SavedPick, path: "str | PathLike[str]") -> 
     if difference <= _SAME:
         return replace(fitted, scores=scores)
     n_flagged = int(np.count_nonzero(scores > fitted.threshold))
-    ordered = np.sort(fitted.scores)[::-1]
-    # half way between the last row that is flagged and the first that is not
-    after = ordered[min(n_flagged, len(ordered) - 1)]
-    threshold = float(after if n_flagged == 0 else (ordered[n_flagged - 1] + after) / 2)
+    threshold = threshold_below(np.sort(fitted.scores), n_flagged)
     now, then = library_versions(), saved.versions
     changed = [
         f"{name} {then[name]} is now {now[name]}"

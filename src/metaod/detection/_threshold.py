@@ -103,3 +103,15 @@ def ties_note(n_flagged: int, n_rows: int, share: float) -> str | None:
 def threshold_of(scores: Scores, share: float) -> float:
     """Return the score above which rows are flagged: as in PyOD, a quantile of the scores."""
     return float(np.quantile(scores, 1 - share))
+
+
+def threshold_below(rising: Scores, n_flagged: int) -> float:
+    """Return the middle between the lowest score that is flagged and the next, where both exist.
+
+    Examples
+    --------
+    >>> [threshold_below(np.array([1.0, 2.0, 4.0]), n) for n in range(4)]
+    [4.0, 3.0, 1.5, 1.0]
+    """
+    n_below = len(rising) - n_flagged
+    return float(rising[max(n_below - 1, 0) : n_below + 1].mean())
