@@ -213,5 +213,7 @@ def test_new_rows_are_scored_with_their_wrong_cells(tmp_path, two_kinds):
     new.loc[30, "gross"] *= 10
     scores = detector.score_samples(new)
     assert scores.argmin() == 0
+    [explained] = detector.explain_rows(new.head(1))
+    assert explained.score == -scores[0]
     detector.save(tmp_path / "a.mod")
     np.testing.assert_allclose(load(tmp_path / "a.mod").score_samples(new), scores)

@@ -333,13 +333,16 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         pressure_bar missing (in 1.5% of the rows)
         """
         check_is_fitted(self)
-        places = row_places(rows, self.fitted_)
+        places, wrong = row_places(rows, self.fitted_), None
         if places is None:
             table = self._checked(rows)
+            wrong = None if self.fitted_.marked is None else self._wrong(table)
         else:
             own = self._training_table("explain_rows", "give the rows themselves, as a table")
             table = own.take(places)
-        return explain(self.preparation_, self.fitted_, table, places, top, Tracker(progress))
+        errors = None if wrong is None else wrong.of_rows()
+        fitted = self.preparation_, self.fitted_
+        return explain(*fitted, table, places, errors, top, Tracker(progress))
 
     @property
     def history_(self) -> tuple[PickVersion, ...]:

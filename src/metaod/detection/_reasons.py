@@ -166,10 +166,14 @@ def explain(
     fitted: Fitted,
     table: Table,
     places: npt.NDArray[np.intp] | None,
+    errors: Errors | None,
     top: int,
     tracker: Tracker,
 ) -> list[RowReasons]:
-    """Explain the rows of a table, which have these places in the training table if any."""
+    """Explain the rows of a table, which have these places in the training table if any.
+
+    New rows have these errors, of which a marked pick has learned.
+    """
     if not Whole(1).allows(top):
         raise BadParameter(_OWNER, "top", str(Whole(1)), top)
     if table.n_rows == 0:
@@ -181,7 +185,8 @@ def explain(
         what = "the training table was changed after 'fit'"
         raise UserError(what, where=_OWNER, remedy="fit again")
     rows = range(len(read.X)) if places is None else places
-    return Explainer(preparation, fitted, view).explain(read, rows, int(top), tracker)
+    known = fitted.errors_of(read.X) if errors is None else errors
+    return Explainer(preparation, fitted, view).explain(read, rows, known, int(top), tracker)
 
 
 class Explainer:
@@ -204,16 +209,18 @@ class Explainer:
         self._usual = UsualCells(preparation, fitted)
         self._typical = float(np.median(fitted.scores))
 
-    def explain(self, read: ReadRows, rows: Any, top: int, tracker: Tracker) -> list[RowReasons]:
+    def explain(
+        self, read: ReadRows, rows: Any, errors: Errors, top: int, tracker: Tracker
+    ) -> list[RowReasons]:
         """Explain the rows that were read; `rows` are their positions."""
         report = tracker.counting("explain", len(read.X))
-        scores = self._fitted.score(read.X)
+        scores = self._fitted.score(read.X, errors=errors)
         found = []
         for start in range(0, len(read.X), _BLOCK):
             stop = min(start + _BLOCK, len(read.X))
             block = read.take(np.arange(start, stop))
             changed = self._usual.fill_in(block)
-            shares = self._shares(block, changed)
+            shares = self._shares(block, changed, errors[start:stop])
             for row in range(stop - start):
                 reasons = self._reasons(block, row, shares[row], changed, top)
                 place = start + row
@@ -221,15 +228,14 @@ class Explainer:
             report(stop)
         return found
 
-    def _shares(self, read: ReadRows, changed: ChangedRows) -> Matrix:
+    def _shares(self, read: ReadRows, changed: ChangedRows, errors: Errors) -> Matrix:
         """Return the share of each row's score that each column explains."""
         X = read.X
         # a training row is scored as a new one too: in every changed row's neighbourhood it is
         # itself, and a mark moves its training score
-        errors = self._fitted.errors_of(X)
         before = self._fitted.score_as_new(X, errors)
         excess = before - self._typical
-        known = self._fitted.score(X) - self._typical
+        known = self._fitted.score(X, errors=errors) - self._typical
         # some models give a row that is its own neighbour the lowest score
         before = np.where(excess > 0, before, known + self._typical)
         excess = np.where(excess > 0, excess, known)
