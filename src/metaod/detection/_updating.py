@@ -89,7 +89,7 @@ def update(
     updated = copy(model)._set_fitted(None, preparation, fitted, cells)  # noqa: SLF001 - one room
     updated.marks_ = UsedMarks(marks) if marks else None
     updated._table = table  # noqa: SLF001
-    before = model.fitted_.score(model.preparation_.transform(table).X) > model.threshold_
+    before = -model._scored(table, warns=False) > model.threshold_  # noqa: SLF001
     drift = model.preparation_.transform(given).record.drift
     version = PickVersion.of(
         updated,
