@@ -430,7 +430,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         with a cell that is probably wrong, too.
         """
         table = self._checked(X)
-        wrong = self._wrong(table)
+        wrong = self._wrong(table) if self.contamination == "auto" else None  # it takes long
         return np.where(self._flags(-self._scored(table, wrong), wrong), -1, 1)
 
     def _flags(self, scores: Scores, wrong: WrongCells | None) -> npt.NDArray[np.bool_]:
