@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from metaod.cli.build import (
-    CellLimits,
-    Folders,
-    LabelOption,
-    StoreOption,
-    list_folders,
-    option,
-)
+from metaod.cli.build import CellLimits, Folders, LabelOption, StoreOption, list_folders, option
 from metaod.cli.options import with_options
 from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import Json, console, grid, print_facts, print_json, size_of, visible

@@ -27,12 +27,7 @@ _ROW_NUMBERS = 10  # characters
 
 
 def print_detection(
-    out: "Console",
-    found: "Detection",
-    top: int,
-    *,
-    verbose: bool,
-    is_written: tuple[bool, bool],
+    out: "Console", found: "Detection", top: int, *, verbose: bool, is_written: tuple[bool, bool]
 ) -> None:
     """Print what is probably wrong, the pick and its warnings, and the most unusual rows.
 

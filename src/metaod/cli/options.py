@@ -111,12 +111,7 @@ def open_table(
 
 
 def open_tables(
-    command: str,
-    files: Sequence[str] | None,
-    reading: Reading,
-    columns: Columns,
-    *,
-    example: bool,
+    command: str, files: Sequence[str] | None, reading: Reading, columns: Columns, *, example: bool
 ) -> Iterator["Table"]:
     """Read several tables one after another; all files must exist before the first is read."""
     named = named_files(command, files)
