@@ -254,7 +254,7 @@ def _write_table(found: "Detection", target: Path | str, writing: Writing) -> tu
         names = write_scored(found, target, **vars(writing), progress=line.show)
     if not writing.no_formulas and may_run(target):
         what = "has cells that a spreadsheet would run as formulas"
-        message(f"metaod: {visible(str(target))} {what}; --no-formulas makes them text")
+        message(f"metaod: {target} {what}; --no-formulas makes them text")
     return names
 
 

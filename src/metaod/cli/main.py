@@ -15,7 +15,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from metaod._version import __version__
-from metaod.cli.screen import as_flags, message, prepare_streams, visible
+from metaod.cli.screen import as_flags, message, prepare_streams
 from metaod.errors import BadParameter, UserError
 
 USER_ERROR, DEFECT, INTERRUPTED, STOPPED = 2, 1, 130, 143
@@ -228,5 +228,5 @@ def _usage_line(error: Exception) -> str:
 def _fail(what: str, code: int, *, debug: bool) -> NoReturn:
     if debug:
         traceback.print_exc()
-    message(visible("metaod: error: " + " ".join(what.split())))
+    message("metaod: error: " + " ".join(what.split()))
     sys.exit(code)

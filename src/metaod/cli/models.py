@@ -66,7 +66,7 @@ class Listed(Options):
     def models(self) -> "list[ModelSpec]":
         """Return the models of the space or of the learner."""
         from metaod.history import find_artifact
-        from metaod.models import SPACES, ModelSpec, model_space, registered_families
+        from metaod.models import ModelSpec, model_space, registered_families
 
         if self.space is None:
             with ProgressLine("reading the learner"):
@@ -77,8 +77,6 @@ class Listed(Options):
             return sorted(specs, key=lambda spec: ordered.get(spec.detector, len(ordered)))
         if self.learner != "default":
             raise BadParameter(_COMMAND, "--learner", "left out with --space", self.learner)
-        if self.space not in SPACES:
-            raise BadParameter(_COMMAND, "--space", SPACES, self.space)
         return list(model_space(self.space))
 
     def chosen(self) -> "list[ModelSpec]":

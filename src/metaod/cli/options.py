@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metaod.cli.progress import ProgressLine
-from metaod.cli.screen import message, visible
+from metaod.cli.screen import message
 from metaod.errors import BadFile, UserError
 from metaod.options import Columns, Option, Options, Picking, Reading, command_words
 
@@ -151,7 +151,7 @@ def _opened_pipe(file: str) -> AbstractContextManager[Any]:
     pipe = open(path, "rb", opener=lambda name, how: os.open(name, how | os.O_NONBLOCK))  # noqa: SIM115 - the caller closes it
     if not select.select([pipe], [], [], _PATIENCE_SECONDS)[0]:
         what = "is a named pipe: waiting for a program that writes to it (Ctrl-C ends this)"
-        message(f"{visible(file)} {what}")
+        message(f"{file} {what}")
         select.select([pipe], [], [])
     os.set_blocking(pipe.fileno(), True)
     return pipe

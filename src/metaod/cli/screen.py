@@ -142,4 +142,4 @@ def size_of(source: str, n_rows: int, n_columns: int) -> str:
 
 def message(text: str) -> None:
     """Print a line to standard error."""
-    print(text, file=sys.stderr, flush=True)  # noqa: T201 - what it is for
+    print(visible(text), file=sys.stderr, flush=True)  # noqa: T201 - what it is for
