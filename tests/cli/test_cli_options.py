@@ -9,8 +9,6 @@ import typer
 import metaod
 from metaod.cli import main as command
 from metaod.cli.main import _OPTIONS
-from metaod.cli.screen import as_flags, in_words
-from metaod.errors import Message, Setting
 from metaod.options import Columns, Picking, Reading
 
 ROOT = typer.main.get_command(command.make_app())
@@ -57,21 +55,6 @@ def test_the_renamed_options_exist():
         yield from (option.name for option in found.params)
 
     assert set(_OPTIONS.values()) <= set(options(ROOT))
-
-
-@pytest.mark.parametrize(
-    ("setting", "words"),
-    [
-        (Setting("na", ["-999", "not known"]), "--na -999 --na 'not known'"),
-        (Setting("dayfirst", False), "--monthfirst"),
-        (Setting("random_state", 3), "--seed 3"),
-        (Setting("n_jobs"), "--jobs"),
-        (Setting("max_rows", 10), "--max-rows 10"),
-    ],
-)
-def test_a_setting_is_worded_as_an_option(setting, words):
-    assert as_flags(setting) == words
-    assert in_words(Message("code", "set {it}", it=setting)) == f"set {words}"
 
 
 def test_no_text_names_a_parameter_beside_its_option():

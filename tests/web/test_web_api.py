@@ -23,17 +23,6 @@ def rows_of(content):
     return list(csv.DictReader(io.StringIO(content.decode())))
 
 
-def test_the_result_says_what_was_picked_and_what_to_expect(client, table):
-    found = client.get(f"{table}/result").json()
-    assert found["n_rows"] == 60
-    assert "picked for this table" in found["pick"]["sentence"]
-    assert found["pick"]["expected"]
-    assert sum(found["scores"]["counts"]) == len(found["map"]["x"]) == 60
-    first, second = found["top"]["rows"][:2]
-    assert {first["row"], second["row"]} == {8, 12}
-    assert "99.5" in [why["value"] for why in (*first["why"], *second["why"])]
-
-
 def test_a_review_changes_the_ranking_and_the_number_left(client):
     table = client.scored(made_csv())
     first = client.get(f"{table}/review").json()

@@ -392,14 +392,6 @@ def test_a_job_that_takes_too_long_is_ended(tmp_path):
         assert job["problem"]["code"] == "slow-job"
 
 
-def test_a_table_that_nobody_uses_is_deleted(tmp_path):
-    with serving(tmp_path, Limits(keep_minutes=0.003)) as server, client_of(server) as client:
-        table = client.opened(made_csv())
-        wait_until(lambda: not n_stored(tmp_path))
-        refused(client.get(table), "no-table")
-    assert not list(tmp_path.iterdir())
-
-
 def test_two_tabs_at_once_get_whole_answers(server, table):
     """Requests of several clients about one table do not mix."""
     found = []
