@@ -18,6 +18,11 @@ from metaod.errors import BadFile, UserError
 _YOUNG_SECONDS = 2.0  # in which a new file may not be locked yet
 
 
+def expanded(path: "str | PathLike[str]") -> Path:
+    """Return a path; ~ is the home folder of a user who exists, else a part of the name."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111 - that of Path raises RuntimeError
+
+
 def check_plain_file(path: "str | PathLike[str]", *, remedy: str = "name a file") -> None:
     """Refuse a folder, device, named pipe or socket; a path of nothing, or of a file, is fine.
 
@@ -39,7 +44,7 @@ def refuse_special(name: str, mode: int, *, remedy: str) -> None:
 
 def writable_path(path: "str | PathLike[str]") -> Path:
     """Return the path of a file to write; refuse one that cannot be written."""
-    target = Path(path).expanduser()
+    target = expanded(path)
     where = str(target)
     if "\0" in where:
         raise UserError("is not a path", where=repr(where), remedy="name a file")

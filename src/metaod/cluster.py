@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from metaod._files import expanded
 from metaod.errors import BadColumn, BadParameter, MissingExtra
 from metaod.tables import check_whole
 
@@ -87,7 +88,7 @@ def _content_of(pick: "MetaOD | str | PathLike[str]") -> bytes:
     if isinstance(pick, str | PathLike):
         from metaod.detection import load  # noqa: PLC0415 - needs scikit-learn
 
-        path = Path(pick).expanduser()
+        path = expanded(pick)
         load(path)  # refuses what is no pick, in one line
         return path.read_bytes()
     if not hasattr(pick, "save"):

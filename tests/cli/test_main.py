@@ -193,6 +193,16 @@ def test_paths_that_are_not_what_is_meant(run, line, says):
     assert Path("pipe.csv").is_fifo()
 
 
+def test_a_tilde_that_names_no_home_folder_is_part_of_a_name(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("~$t.csv").write_text("a,b\n1,2\n3,5\n5,1\n")
+    assert "3 rows" in run("inspect", "~$t.csv")
+    assert "~$none.csv" in run("select", "~$t.csv", "~$none.csv", code=2)
+    assert "~$pick" in run("check", "~$t.csv", "--against", "~$pick", code=2)
+    assert "~$no" in run("detect", "~$t.csv", "-o", "~$no/t.csv", "--marks", "~$m", code=2)
+    assert "empty store" in run("db", "init", "--store", "~$my.db")
+
+
 @posix
 def test_a_signal_that_ends_the_process_removes_unfinished_files(capsys, monkeypatch, tmp_path):
     unfinished = tmp_path / "t.new"

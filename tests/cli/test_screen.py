@@ -32,6 +32,11 @@ def test_json_is_never_changed_by_the_encoding(monkeypatch):
     assert json.loads(written.getvalue()) == {"größe": "😀"}
 
 
+def test_a_message_cannot_control_the_terminal(capsys):
+    screen.message("a\x1b[31m.csv")
+    assert capsys.readouterr().err == "a\\x1b[31m.csv\n"
+
+
 @pytest.mark.parametrize(("columns", "width"), [("80", 80), ("", 200), ("wide", 200)])
 def test_a_pipe_is_as_wide_as_asked(monkeypatch, columns, width):
     monkeypatch.setenv("COLUMNS", columns)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from metaod._files import expanded
 from metaod.errors import BadFile
 from metaod.tables import READ_ENDINGS
 
@@ -161,7 +162,7 @@ def clipped(text: str, most: int = 200) -> str:
 
 def _existing(path: Path) -> Path:
     try:
-        return path.expanduser().resolve(strict=True)
+        return expanded(path).resolve(strict=True)
     except (OSError, RuntimeError) as error:
         raise _refused(path, "no-path") from error
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from metaod._files import check_plain_file, replace_file, writable_path
+from metaod._files import check_plain_file, expanded, replace_file, writable_path
 from metaod.errors import BadFile, UserError
 
 KINDS = {
@@ -76,7 +76,7 @@ def check_target(path: "str | PathLike[str]") -> Path:
 
 def signature(data: bytes, key: "str | PathLike[str]") -> bytes:
     """Return the HMAC-SHA256 of some bytes by the key in a file."""
-    where = Path(key).expanduser()
+    where = expanded(key)
     check_plain_file(where)
     try:
         secret = where.read_bytes().strip()
@@ -162,7 +162,7 @@ def read_container(path: "str | PathLike[str]", kind: str) -> dict[str, Any]:
 
     Arrays may have smaller types than before: the reader restores the type.
     """
-    where = Path(path).expanduser()
+    where = expanded(path)
     data = _unpacked(where, kind)
     end = data.find(b"\n", 0, _MAX_JSON_BYTES)
     try:

@@ -5,11 +5,11 @@ import os
 import select
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from metaod._files import expanded
 from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import message
 from metaod.errors import BadFile, UserError
@@ -128,14 +128,14 @@ def named_files(command: str, files: Sequence[str] | None) -> list[str | None]:
         what = "stdin (-) cannot be read together with other files"
         raise UserError(what, where=command, remedy="give it alone")
     for file in files:
-        if not (Path(file).expanduser().exists() or pattern_files(file) or "://" in file):
+        if not (expanded(file).exists() or pattern_files(file) or "://" in file):
             raise BadFile(file, "there is no such file", remedy="check the path")
     return [*files]
 
 
 def _reading_seconds(file: str) -> float | None:
     """Return the expected time to read a file of text or a workbook; None if it is not known."""
-    path = Path(file).expanduser()
+    path = expanded(file)
     speed = _BYTES_PER_SECOND.get(path.suffix.lower())
     return path.stat().st_size / speed if speed and path.is_file() else None
 
@@ -145,7 +145,7 @@ def _opened_pipe(file: str) -> AbstractContextManager[Any]:
 
     Opening it as a file would wait without a word.
     """
-    path = Path(file).expanduser()
+    path = expanded(file)
     if not path.is_fifo():
         return nullcontext(file)
     pipe = open(path, "rb", opener=lambda name, how: os.open(name, how | os.O_NONBLOCK))  # noqa: SIM115 - the caller closes it

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from metaod._files import expanded
 from metaod.cli.options import Example, File, open_table, with_options
 from metaod.cli.progress import ProgressLine
 from metaod.cli.review_session import ask_rows
@@ -82,7 +83,7 @@ def review(
     if plays:
         _play(out, table, _fitted(table, options).model, asked, picking.random_state)
         return
-    path = Path(asked.marks).expanduser() if asked.marks else _beside(file or table.source)
+    path = expanded(asked.marks) if asked.marks else _beside(file or table.source)
     with ProgressLine("reading the rows"):
         # before anything that takes long
         opened = TableMarks(path, table, columns.given().get("id"))
@@ -124,7 +125,7 @@ def _refuse_together(file: str | None, asked: Asked, *, plays: bool) -> None:
 
 def _beside(table: str) -> Path:
     """Name the marks file after the table: orders.csv.gz has orders.marks.csv."""
-    path = Path(table).expanduser()
+    path = expanded(table)
     if path.suffix.lower() == ".gz":
         path = path.with_suffix("")
     return path.with_suffix(".marks.csv")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath
 from typing import Any, Literal, NamedTuple
 
+from metaod._files import expanded
 from metaod.errors import BadParameter, UserError, hide_password
 
 Target = Path | Literal["-"] | None  # a file, standard output, or nowhere
@@ -48,7 +49,7 @@ def outputs_of(
 
 def refuse_taken(path: Path, taken: Iterable[str | Path | None]) -> None:
     """Refuse to write to a file that is taken twice: by this, and by another option or table."""
-    own = [Path(other).expanduser().resolve() for other in taken if other is not None]
+    own = [expanded(other).resolve() for other in taken if other is not None]
     if own.count(path.resolve()) > 1:
         what = "is named twice, and would be overwritten"
         raise UserError(what, where=str(path), remedy="give each its own name")
@@ -65,7 +66,7 @@ def _named(
             what = "several tables cannot go to stdout"
             raise UserError(what, where=command, remedy="give a folder to -o, such as scored/")
         return ["-"]
-    place = Path(given).expanduser()
+    place = expanded(given)
     is_folder = place.is_dir() or given.endswith(("/", os.sep))
     if len(tables) == 1 and not is_folder:
         return [place]

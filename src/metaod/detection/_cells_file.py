@@ -4,13 +4,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from metaod._files import replace_file
+from metaod._files import expanded, replace_file
 from metaod.detection import _formats as formats
 from metaod.detection._result import Detection
 from metaod.detection._writing import output_path
@@ -151,7 +150,7 @@ def _bad_cell(source: str, number: int, column: str, what: str, remedy: str) -> 
 
 def _frame(path: "str | PathLike[str]") -> pd.DataFrame:
     """Read a file of findings as text."""
-    target, frame = Path(path).expanduser(), pd.DataFrame()
+    target, frame = expanded(path), pd.DataFrame()
     if target.is_file() and target.read_bytes().strip() == ",".join(_NAMES).encode():
         return pd.DataFrame(columns=[*_NAMES])  # a table without findings
     if target.suffix.lower() == ".json":

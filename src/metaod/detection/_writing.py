@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, Literal
 
 import numpy as np
 
-from metaod._files import replace_file, writable_path
+from metaod._files import expanded, replace_file, writable_path
 from metaod.detection import _formats as formats
 from metaod.detection._result import Detection, Places
 from metaod.detection._workbook import OwnWorkbook, is_kept
@@ -262,7 +262,7 @@ def output_path(
     kind : {"table", "cells", "report"}
         What is written, which decides the legal endings.
     """
-    target = Path(path).expanduser()
+    target = expanded(path)
     endings = formats.ENDINGS[kind]
     if _ending_of(target) not in endings:
         legal = [ending for ending in endings if not ending.endswith(".gz")]
@@ -270,7 +270,7 @@ def output_path(
         what = f"a file that ends in {', '.join(legal)}{packed}"
         raise BadParameter(owner, name, what, str(path), code="format")
     target = writable_path(target)
-    files = [Path(source).expanduser() for source in sources]
+    files = [expanded(source) for source in sources]
     if target.exists() and any(file.exists() and target.samefile(file) for file in files):
         raise UserError("is the input itself", where=str(target), remedy="write to another file")
     return target

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from metaod._files import expanded
 from metaod.errors import BadColumn, BadFile
 from metaod.history._fingerprint import fingerprint
 from metaod.tables import Roles, Table, read_table
@@ -189,7 +190,7 @@ def iter_folder(path: "str | PathLike[str]", *, label: str = "y") -> list[Folder
     list of FolderEntry
         In the list's order, or by path.
     """
-    folder = Path(path).expanduser()
+    folder = expanded(path)
     lists = [folder / name for name in _LIST_NAMES if (folder / name).is_file()]
     if folder.is_file() and folder.suffix.lower() == ".csv":
         folder, lists = folder.parent, [folder]

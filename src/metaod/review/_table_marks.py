@@ -18,6 +18,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
+from metaod._files import expanded
 from metaod.errors import BadColumn, BadFile, Message, Setting, counted
 from metaod.review._loop import checked_marks
 from metaod.review._marks_file import OTHER_FILE, Mark, MarksFile
@@ -180,7 +181,7 @@ def read_marks(
     """
     if not isinstance(marks, str | os.PathLike):
         return UsedMarks(checked_marks(marks, np.ones(table.n_rows, dtype=np.bool_), "MetaOD"))
-    place = Path(marks).expanduser()
+    place = expanded(marks)
     file = MarksFile(place)
     if file.n_whole == 0:
         exists = place.exists()
@@ -210,7 +211,7 @@ class TableMarks:
     def __init__(
         self, path: "str | os.PathLike[str]", table: Table, key: "str | Sequence[str] | None" = None
     ) -> None:
-        self.path = Path(path).expanduser()
+        self.path = expanded(path)
         self._lock(self.path)
         try:
             self._file = MarksFile(self.path)

@@ -10,6 +10,7 @@ from typing import Literal, Self, TypeVar
 from sqlalchemy import URL, Connection, Engine, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
+from metaod._files import expanded
 from metaod.errors import BadFile, BadParameter, UserError, hide_password
 from metaod.store import _schema as schema
 from metaod.store import _server as server
@@ -60,7 +61,7 @@ class StoreLocation:
     @classmethod
     def _of_file(cls, text: str) -> "StoreLocation":
         # resolved, because a link and its target must have one lock and one journal
-        path = Path(text).expanduser().resolve()
+        path = expanded(text).resolve()
         return cls(URL.create("sqlite", database=str(path)), path)
 
     def __str__(self) -> str:

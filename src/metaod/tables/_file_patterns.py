@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from metaod._files import expanded
 from metaod.errors import BadFile, Message, listed
 from metaod.tables._table import Original
 from metaod.tables.readers._reader import Content
-from metaod.tables.readers._source import CELL_BYTES, check_bytes, check_width, expanded
+from metaod.tables.readers._source import CELL_BYTES, check_bytes, check_width
 
 
 def pattern_files(source: "str | PathLike[Any]") -> list[str]:

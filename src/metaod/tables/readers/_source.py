@@ -16,7 +16,7 @@ from os import PathLike, fsdecode
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO
 
-from metaod._files import refuse_special
+from metaod._files import expanded, refuse_special
 from metaod.errors import BadFile, Message, Setting, UserError, hide_password
 
 DEFLATE_RATIO = 1032  # deflate cannot shrink data to less than one part in this many
@@ -121,17 +121,9 @@ def open_path(path: "str | PathLike[Any]", max_bytes: int, shown_as: str | None 
     return _decompressed(Source(name, PurePath(place).suffix.lower(), Path(place)), max_bytes)
 
 
-def expanded(path: "str | PathLike[Any]") -> Path:
-    """Return a path with the folder that ~ stands for; ~ stays if no such folder is known."""
-    place = Path(fsdecode(path))
-    with suppress(RuntimeError):
-        return place.expanduser()
-    return place
-
-
 def open_unread(path: "str | PathLike[Any]") -> Source | None:
     """Open a file to read it part by part, also a gzipped one; None for what is no plain file."""
-    place = expanded(path)
+    place = expanded(fsdecode(path))
     if not place.is_file():
         return None
     source = Source(str(place), place.suffix.lower(), place)
@@ -149,7 +141,7 @@ def check_exists(path: "str | PathLike[Any]") -> None:
     """Refuse a path at which there is no file, or an empty one."""
     name = fsdecode(path)
     try:
-        status = expanded(path).stat()
+        status = expanded(name).stat()
     except (OSError, ValueError) as error:
         raise _unreadable(name, error) from error
     if stat.S_ISREG(status.st_mode) and status.st_size == 0:
