@@ -77,3 +77,16 @@ def test_a_duration_is_read_as_it_was_written(notation, minutes):
 )
 def test_numbers_have_the_layout_of_their_column(texts, value, text):
     assert Style.of(NumberNotation(",", ".", "€"), texts).text(value) == text
+
+
+@pytest.mark.parametrize(
+    ("texts", "text"),
+    [
+        (["25.6.2004", "2004-06-25", "01.02.03"], "18.03.2024"),
+        (["2004/06/25", "25.6.2004", "2003/02/01"], "2024/03/18"),
+        (["25 June 2004"], "2024-03-18"),
+        ([], "2024-03-18"),
+    ],
+)
+def test_a_date_of_a_column_in_several_notations_is_written_in_the_most_frequent(texts, text):
+    assert Style.of(DateNotation("dmy", "any"), texts).text(pd.Timestamp(2024, 3, 18)) == text

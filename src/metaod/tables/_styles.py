@@ -47,6 +47,8 @@ class Style:
     @classmethod
     def of(cls, notation: Notation, texts: Sequence[str] = ()) -> Self:
         """Take the style of a notation, with the layout of texts written in it."""
+        if isinstance(notation, DateNotation):
+            notation = notation.single(texts[:_LOOKED_AT])
         if not isinstance(notation, NumberNotation):
             return cls(notation)
         before = after = ""

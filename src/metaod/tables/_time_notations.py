@@ -2,6 +2,7 @@
 
 import datetime as dt
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -149,6 +150,22 @@ class DateNotation:
         seconds = (found["h"] * 60 + found["min"]) * 60 + found["s"]
         stamps[fits] = (days.astype("M8[s]") + seconds).astype("M8[us]")[fits]
         return stamps, fits
+
+    def single(self, texts: Sequence[str]) -> "DateNotation":
+        """Return the most frequent notation of texts in several ones; without texts that of ISO.
+
+        >>> mixed = DateNotation("dmy", "any")
+        >>> mixed.single(["25.6.2004", "2004-06-25", "01.02.2003"])
+        DateNotation(order='dmy', separator='.')
+        """
+        if self.separator != ANY:
+            return self
+        found = Counter(
+            ("ymd" if text[:4].isdecimal() else self.order, match[1])
+            for text in map(simplified, texts)
+            if (match := _NUMERIC_DATE.match(text))
+        )
+        return DateNotation(*(found.most_common(1)[0][0] if found else ("ymd", "-")))
 
     def words(self) -> str:
         """Describe the notation.
