@@ -24,8 +24,8 @@ def folder(tmp_path):
 
 def test_rows_follow_in_the_order_of_the_names_and_name_their_file(folder):
     table = read_table(folder / "*.*")
-    files = [str(folder / name) for name in ("a.csv", "b.csv", "c.parquet")]
-    assert table.frame["file"].tolist() == [files[0]] * 3 + [files[1]] * 2 + [files[2]]
+    files = ["a.csv"] * 3 + ["b.csv"] * 2 + ["c.parquet"]
+    assert table.frame["file"].tolist() == files
     assert table.frame["n"].tolist() == [1, 2, 3, 4, 5, 6.5]
     assert table.frame["text"].tolist() == list("xyzuvw")
     assert table.frame["only"].isna().tolist() == [True] * 3 + [False] * 2 + [True]
@@ -34,6 +34,18 @@ def test_rows_follow_in_the_order_of_the_names_and_name_their_file(folder):
     cells = table.original.read_numbers([5, 3])
     assert cells["n"].tolist() == [6.5, 4]
     assert str(cells["only"].iloc[1]) == str(2**60 + 1)
+
+
+def test_rows_are_the_same_wherever_a_pattern_is_named(folder, monkeypatch):
+    monkeypatch.chdir(folder.parent)
+    here = folder.name
+    patterns = (f"{folder}/*.csv", f"{here}/*.csv", f"./{here}/../{here}/*.csv")
+    first, *others = [read_table(pattern).frame for pattern in patterns]
+    for other in others:
+        pd.testing.assert_frame_equal(first, other)
+    (folder / "may").mkdir()
+    (folder / "b.csv").rename(folder / "may/b.csv")
+    assert set(read_table(f"{here}/**/*.csv").frame["file"]) == {"a.csv", "may/b.csv"}
 
 
 def test_the_file_names_rows_and_is_no_evidence(folder):

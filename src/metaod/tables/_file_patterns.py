@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from glob import glob, has_magic
+from itertools import takewhile
 from os import PathLike, fsdecode
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,17 @@ def pattern_files(source: "str | PathLike[Any]") -> list[str]:
     return [file for file in found if Path(file).is_file()]
 
 
+def short_names(files: Sequence[str], pattern: "str | PathLike[Any]") -> list[str]:
+    """Return the paths of files below the folder that a pattern names without wildcards.
+
+    >>> short_names(["logs/may/1.csv", "logs/may/2.csv"], "logs/*/*.csv")
+    ['may/1.csv', 'may/2.csv']
+    """
+    parts = expanded(pattern).parts
+    folder = Path(*takewhile(lambda part: not has_magic(part), parts))
+    return [str(Path(file).relative_to(folder)) for file in files]
+
+
 def joined(
     files: Sequence[str], contents: Sequence[Content], pattern: str, max_bytes: int
 ) -> tuple[Content, str]:
@@ -49,7 +61,7 @@ def joined(
     while added in counts:
         added += "_"
     starts = np.cumsum([0, *map(len, frames)])
-    frame = _stacked(frames, names, added, files)
+    frame = _stacked(frames, names, added, short_names(files, pattern))
     warnings = list(dict.fromkeys(warning for own in contents for warning in own.warnings))
     lacking = [name for name in names if counts[name] < len(files)]
     warnings = [*([_union_note(lacking, counts, len(files))] if lacking else []), *warnings]
@@ -86,7 +98,7 @@ def _stacked(
 
 
 def joined_cells(
-    files: Sequence[str], originals: Sequence[Original], names: Sequence[str], added: str
+    shown: Sequence[str], originals: Sequence[Original], names: Sequence[str], added: str
 ) -> pd.DataFrame:
     """Read the cells of all files again, also those of their labels and indexes."""
     frames = []
@@ -94,7 +106,7 @@ def joined_cells(
         original.check_unchanged()
         cells = original.read_numbers()
         frames.append(cells if isinstance(cells, pd.DataFrame) else cells.to_pandas())
-    return _stacked(frames, names, added, files)
+    return _stacked(frames, names, added, shown)
 
 
 def _union_note(lacking: Sequence[str], counts: Counter[str], n_files: int) -> Message:

@@ -13,7 +13,7 @@ import pandas as pd
 from metaod.errors import BadColumn, BadFile, BadParameter
 from metaod.options import Reading, takes
 from metaod.tables._column_types import ColumnTyper, mask_missing, words_by_column
-from metaod.tables._file_patterns import joined, joined_cells, pattern_files
+from metaod.tables._file_patterns import joined, joined_cells, pattern_files, short_names
 from metaod.tables._footers import Footer, find_footer
 from metaod.tables._notations import ERROR_WORDS, MISSING_WORDS, Hints, Plain
 from metaod.tables._objects import as_text_column
@@ -103,7 +103,7 @@ def _read_files(files: Sequence[str], pattern: str, options: Reading) -> Table:
         originals.append(Original.of(content, opened, again, None))
     content, added = joined(files, contents, pattern, options.memory_limit)
     names = [str(name) for name in content.frame.columns]
-    read = partial(joined_cells, files, originals, names[:-1], added)
+    read = partial(joined_cells, short_names(files, pattern), originals, names[:-1], added)
     cells = partial(some_cells, read)
     original = Original(tuple(names), None, cells, Source(pattern), None)
     table = finish(content, options, pattern, path=pattern)
