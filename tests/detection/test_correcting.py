@@ -1,5 +1,6 @@
 """Findings in a file, accepted ones of them, and copies of tables with these corrections."""
 
+import gzip
 import json
 
 import numpy as np
@@ -115,6 +116,70 @@ def test_other_formats_keep_all_other_cells(tmp_path, streamed):
     with pytest.raises(BadColumn, match="does not fit the type"):
         write_corrected(source, [Correction(0, "a", "many")], tmp_path / "g.parquet")
     assert not (tmp_path / "g.parquet").exists()
+
+
+RECORDS = [
+    '{"id": "é", "by": {"age": 41, "city": "Ulm"}, "tags": ["a", "b"], "paid": true, "n": 1.50}',
+    '{"id":"b",  "by":{"city":"Paxis"}, "paid":false, "n":2871, "more":{}}',
+    '{"id": "c", "by": {"age": 3e1, "city": "Bern"}, "tags": [], "paid": true, "n": 2, "x.y": 1}',
+]
+CHANGES = [
+    (("by.city", 1, "Paris", "Paxis"), ('"Paxis"', '"Paris"')),
+    (("n", 1, "28.71", "2871"), ("2871", "28.71")),
+    (("by.age", 1, "30", ""), ('"Paris"}', '"Paris", "age": 30}')),
+    (("id", 0, "ü", "é"), ('"é"', '"ü"')),
+    (("tags", 0, "[1]", None), ('["a", "b"]', "[1]")),
+    (("paid", 1, "True", "False"), ('"paid":false', '"paid":true')),
+    (("by.age", 2, "", "30"), ("3e1", "null")),
+    (("x.y", 2, "7", "1"), ('"x.y": 1', '"x.y": 7')),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("t.jsonl", "\r\n\r\n".join(RECORDS)),
+        ("t.jsonl.gz", "\ufeff" + "\n".join(RECORDS)),
+        ("t.json", "[\n  " + ",\n ".join(RECORDS) + "]\n"),
+        ("t.json", '{"n": 3, "data": {"rows": [' + ", ".join(RECORDS) + "]}}"),
+        (
+            "t.json",
+            "{" + ", ".join(f'"{k}": {own}' for k, own in zip("abc", RECORDS, strict=True)) + "}",
+        ),
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_only_accepted_values_of_json_change(tmp_path, name, text, encoding):
+    pack = gzip.compress if name.endswith("gz") else bytes
+    (tmp_path / name).write_bytes(pack(text.encode(encoding)))
+    corrections = [Correction(row, own, new, old) for (own, row, new, old), _ in CHANGES]
+    write_corrected(read_table(tmp_path / name), corrections, tmp_path / f"fixed-{name}")
+    written = (tmp_path / f"fixed-{name}").read_bytes()
+    expected = text
+    for _, (before, after) in CHANGES:
+        expected = expected.replace(before, after, 1)
+    unpack = gzip.decompress if name.endswith("gz") else bytes
+    assert unpack(written) == expected.encode(encoding)
+
+
+def test_json_without_names_of_columns_in_each_record_is_corrected_too(tmp_path):
+    path, fixed = tmp_path / "t.json", tmp_path / "fixed.json"
+    changes = [Correction(1, "a", "5", "2"), Correction(2, "b", "z")]
+    for text, expected in (
+        (
+            '[["a", "b"], [1, "x"], [2, "y"], [3, "x"]]',
+            '[["a", "b"], [1, "x"], [5, "y"], [3, "z"]]',
+        ),
+        ('{"a": [1, 2, 3], "b": ["x", "y", "x"]}', '{"a": [1, 5, 3], "b": ["x", "y", "z"]}'),
+    ):
+        path.write_text(text)
+        write_corrected(read_table(path), changes, fixed)
+        assert fixed.read_text() == expected
+    path.write_text('[{"a": 1, "b": "x"}, {}, {"a": 3, "b": "x"}]')
+    write_corrected(read_table(path), [Correction(1, "a", "5"), Correction(1, "b", "z")], fixed)
+    assert fixed.read_text() == '[{"a": 1, "b": "x"}, {"a": 5, "b": "z"}, {"a": 3, "b": "x"}]'
+    write_corrected(read_table(path), [Correction(0, "a", "5")], tmp_path / "fixed.jsonl")
+    assert (tmp_path / "fixed.jsonl").read_text().startswith('{"a": 5')
 
 
 def test_a_frame_is_corrected_and_keeps_its_other_words(tmp_path):

@@ -1,6 +1,7 @@
 """Write a copy of a table with accepted corrections, and a log of them."""
 
 import datetime as dt
+import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -35,7 +36,8 @@ def write_corrected(
 ) -> Path:
     """Write the table with the corrections and nothing else changed; return the path of the log.
 
-    Delimited text keeps every other byte, and a workbook its sheets, formulas and formats. The log,
+    Delimited text and JSON keep every other byte, and a workbook its sheets, formulas and formats;
+    another format than that of the table gets its rows and columns. The log,
     ``FILE.log.csv``, has the row, the column, and the text before and after of each correction.
     Nothing is written if a cell does not hold what a correction says that it holds.
 
@@ -107,6 +109,17 @@ def _write(
             cell.value = _value(own.text, cell.value)
         book.save(stream)
         return
+    records = None if original is None else original.records
+    if records is not None and ending == (".jsonl" if records.layout == "lines" else ".json"):
+
+        def change(row: int, name: str, value: Any) -> Any:
+            own, is_list = by_row[row][name], isinstance(value, list)
+            note(own, json.dumps(value, ensure_ascii=False) if is_list else suggestion_text(value))
+            new = _value(own.text, value)
+            return new if isinstance(new, list) else formats.json_value(new)
+
+        stream.write(records.changed(by_row, change))
+        return
     decimal = "." if raw is None else raw.decimal
     parts = (_corrected(first, cells, by_row, note, decimal) for first, cells in _cells(source))
     header = raw is None or raw.header
@@ -167,6 +180,11 @@ def _value(text: str, before: Any) -> Any:
         with suppress(ValueError):
             stamp = pd.Timestamp(text).to_pydatetime()
             return stamp if isinstance(before, dt.datetime) else stamp.date()
+    if isinstance(before, list):  # of JSON
+        with suppress(ValueError):
+            return json.loads(text)
+    if isinstance(before, bool) and text.lower() in ("true", "false"):
+        return text.lower() == "true"
     if not isinstance(before, str):
         for kind in (int, float):
             with suppress(ValueError):

@@ -21,6 +21,7 @@ from metaod.tables._misfits import Misfits
 from metaod.tables._notations import MISSING_WORDS, Notation, Plain
 from metaod.tables._objects import Labels, text_of
 from metaod.tables._styles import Style
+from metaod.tables.readers._json_text import JsonRecords
 from metaod.tables.readers._names import check_unique
 from metaod.tables.readers._raw_text import RawText
 from metaod.tables.readers._reader import Content, SheetPlaces
@@ -52,6 +53,8 @@ class Original:
         Its size and time.
     sheet : SheetPlaces or None
         Where the table is in a workbook.
+    records : JsonRecords or None
+        Where its rows are in JSON.
     """
 
     names: tuple[str, ...]
@@ -60,6 +63,7 @@ class Original:
     source: Source
     stamp: tuple[int, int] | None
     sheet: SheetPlaces | None = None
+    records: JsonRecords | None = None
 
     @classmethod
     def of(
@@ -82,7 +86,8 @@ class Original:
         if read is None:
             read = partial(_frame_cells, read_again, label if has_label_array else None)
         read = partial(some_cells, read)
-        return cls(tuple(names), None, read, source, source.stamp, content.sheet)
+        places = content.sheet, content.records
+        return cls(tuple(names), None, read, source, source.stamp, *places)
 
     def check_unchanged(self) -> None:
         """Refuse a file that was changed after it was read: its rows are no longer those."""

@@ -11,6 +11,7 @@ import pandas as pd
 
 from metaod.errors import Message
 from metaod.tables._column_types import row_number
+from metaod.tables.readers._json_text import JsonRecords
 from metaod.tables.readers._raw_text import RawText
 from metaod.tables.readers._source import Source
 
@@ -62,6 +63,7 @@ class Content:
     read_cells: Callable[[], Any] | None = None  # with all their digits
     types: Mapping[str, Any] = field(default_factory=dict)  # Arrow's, of delimited text
     sheet: SheetPlaces | None = None  # of a workbook
+    records: JsonRecords | None = None  # of JSON
 
 
 class Chunks(ABC):

@@ -10,6 +10,7 @@ import pandas as pd
 from metaod.errors import BadFile, Setting, counted, listed
 from metaod.options import Reading
 from metaod.tables._notations import MISSING_WORDS
+from metaod.tables.readers._json_text import JsonRecords, Layout
 from metaod.tables.readers._names import default_names, has_header
 from metaod.tables.readers._reader import Content
 from metaod.tables.readers._source import (
@@ -34,7 +35,8 @@ _Numbered = Iterable[tuple[int, Any]]
 def read(source: Source, options: Reading) -> Content:
     """Read the records of a file: a line each, or those of a list."""
     text = as_utf8(source, options.encoding)
-    unit, records = _records(text.source, options)
+    layout, path, records = _records(text.source, options)
+    unit = "line" if layout == "lines" else "record"
     rows = _Rows(source, unit, options.memory_limit)
     for number, record in records:
         rows.add(record, number)
@@ -52,6 +54,9 @@ def read(source: Source, options: Reading) -> Content:
         text.warnings,
         locate=lambda row: f"{unit} {numbers[row]}",
         may_hold_index=True,
+        records=JsonRecords(
+            text, layout, tuple(columns) if rows.are_lists else (), path, tuple(numbers)
+        ),
     )
 
 
@@ -61,8 +66,8 @@ def _name(place: int, cell: Any) -> str:
     return unnamed if cell is None else str(cell)
 
 
-def _records(source: Source, options: Reading) -> tuple[str, _Numbered]:
-    """Return what is counted, lines or records, and the records with their numbers."""
+def _records(source: Source, options: Reading) -> tuple[Layout, str, _Numbered]:
+    """Return where the records are, the name of their list, and the records with their numbers."""
     lines, most = _lines(source), options.memory_limit
     beginning = list(islice(lines, 2))
     if len(beginning) == 2:
@@ -73,10 +78,11 @@ def _records(source: Source, options: Reading) -> tuple[str, _Numbered]:
         else:
             found = chain(beginning, lines)
             parsed = ((n, _parse(line, source, most, n)) for n, line in found)
-            return "line", parsed
+            return "lines", "", parsed
     with source.open() as stream:
         whole = _parse(stream.read(), source, most)
-    return "record", enumerate(_list_in(whole, source, options), start=1)
+    layout, path, records = _list_in(whole, source, options)
+    return layout, path, enumerate(records, start=1)
 
 
 def _lines(source: Source) -> Iterator[tuple[int, bytes]]:
@@ -84,23 +90,26 @@ def _lines(source: Source) -> Iterator[tuple[int, bytes]]:
         yield from ((n, line) for n, line in enumerate(stream, start=1) if line.strip())
 
 
-def _list_in(whole: Any, source: Source, options: Reading) -> Sequence[Any]:
+def _list_in(whole: Any, source: Source, options: Reading) -> tuple[Layout, str, Sequence[Any]]:
     """Return the records: the value if it is a list, or what an object holds of them."""
     if not isinstance(whole, dict):
-        return whole if isinstance(whole, list) else [whole]
+        return ("list", "", whole) if isinstance(whole, list) else ("one", "", [whole])
     lists = dict(_lists_of_records(whole))
     named = options.variable
     if named is not None:
         if named not in lists:
             remedy = f"it holds {listed(list(lists))}" if lists else "leave the name out"
             raise BadFile(source.name, f"holds no list of records {named!r}", remedy=remedy)
-        return lists[named]
+        return "list", named, lists[named]
     if len(lists) == 1:
-        return next(iter(lists.values()))
+        return "list", *next(iter(lists.items()))
     if lists:
         what = f"holds several lists of records: {listed(list(lists), most=20)}"
         raise BadFile(source.name, what, remedy=Setting("variable").advice("name one: {set}"))
-    return _by_column(whole) or _by_key(whole) or [whole]
+    if rows := _by_column(whole):
+        return "columns", "", rows
+    rows = _by_key(whole)
+    return ("keys", "", rows) if rows else ("one", "", [whole])
 
 
 def _lists_of_records(value: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, list[Any]]]:
