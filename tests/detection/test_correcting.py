@@ -69,6 +69,19 @@ def test_findings_are_written_and_read_again(tmp_path, ending):
     assert read_corrections(path) == (Correction(1, "price", "12,5", "1250,00"),)
 
 
+def test_a_suggestion_has_the_decimals_of_its_column(tmp_path):
+    (tmp_path / "t.csv").write_text("n;price;total\n" + "1;89,0;12,00\n2;24,95;1,50\n" * 9)
+    table = read_table(tmp_path / "t.csv")
+    new = {"n": [4, 5], "price": [89.0, 1.255], "total": [-3, 4.5]}
+    findings = [(row, name, 1.0, "", "decimal", "", own, 0.95)
+                for name, values in new.items() for row, own in enumerate(values)]  # fmt: skip
+    write_cells(found_in(table, *findings), tmp_path / "cells.csv")
+    frame = pd.read_csv(tmp_path / "cells.csv", dtype=str).set_index(["column", "row"])
+    assert {name: [frame["suggestion"][name, row] for row in "12"] for name in new} == {
+        "n": ["4", "5"], "price": ["89,0", "1,255"], "total": ["-3,00", "4,50"],
+    }  # fmt: skip
+
+
 def test_a_table_without_findings_needs_no_corrections(tmp_path):
     table = text_table(tmp_path)
     write_cells(found_in(table), tmp_path / "cells.csv")

@@ -1,6 +1,7 @@
 """The file of findings: it is written, a person accepts some of them, and it is read again."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -21,6 +22,7 @@ EMPTY = "(empty)"
 """The suggestion that empties a cell."""
 
 _EXACT = 2**53
+_NUMBER = re.compile("-?[0-9]+(?:(?P<mark>[.,])(?P<part>[0-9]+))?")
 _NAMES = ("row", "column", "value", "suggestion", "accept", "expected", "why", "kind", "score")
 _ANSWERS = dict.fromkeys(("yes", "y", "true", "1", "x"), True)
 _ANSWERS |= dict.fromkeys(("", "no", "n", "false", "0"), False)
@@ -86,7 +88,13 @@ def suggested(finding: Finding, table: Table) -> str | None:
     if finding.kind == "code":
         return ""
     style, value = table.style(finding.column), finding.suggestion
-    return (suggestion_text(value) if style.is_plain else style.text(value)) or None
+    text = suggestion_text(value) if style.is_plain else style.text(value)
+    number = _NUMBER.fullmatch(text)
+    if number and table.original is not None and isinstance(value, float | int):
+        missing = table.original.decimals.get(finding.column, 0) - len(number["part"] or "")
+        mark = "" if number["mark"] or missing < 1 else "," if "," in style.text(0.5) else "."
+        text += mark + "0" * missing
+    return text or None
 
 
 def suggestion_text(value: Any, decimal: str = ".") -> str:

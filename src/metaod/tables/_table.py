@@ -4,7 +4,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from functools import partial
+from functools import cached_property, partial
+from itertools import islice
 from typing import Any, Self
 
 import numpy as np
@@ -29,6 +30,7 @@ from metaod.tables.readers._source import Source
 from metaod.tables.readers.memory import read_memory
 
 _BATCH = 2**16
+_FIRST_ROWS = 50
 _EXACT_DIGITS = 15  # every number of that many digits is a double of its own
 _WHOLE = r"^ *(?:0|-?[1-9][0-9]*) *$"
 _NUMBER = r"^ *-?(?:0|[1-9][0-9]*)(?:{mark}[0-9]+)?(?:[eE][+-]?[0-9]+)? *$"
@@ -101,6 +103,19 @@ class Original:
         fields = dict(zip(in_order, self.raw.rows(frozenset(rows)), strict=True))
         columns = zip(*(fields[row] for row in rows), strict=True)
         return {name: list(cells) for name, cells in zip(self.names, columns, strict=False)}
+
+    @cached_property
+    def decimals(self) -> dict[str, int]:
+        """The decimals that the plain numbers of a column have at least, in the first rows."""
+        if self.raw is None or self.source.stamp != self.stamp:
+            return {}
+        number = re.compile(rf"\s*[+-]?[0-9]+(?:{re.escape(self.raw.decimal)}([0-9]*))?\s*")
+        columns = zip(*islice(self.raw.rows(), _FIRST_ROWS), strict=False)
+        found = {}
+        for name, cells in zip(self.raw.names, columns, strict=False):
+            matches = filter(None, map(number.fullmatch, cells))
+            found[name] = min((len(match[1] or "") for match in matches), default=0)
+        return found
 
     def read_numbers(self, rows: npt.NDArray[np.intp] | None = None) -> Any:
         """Read the cells, or those of some rows; text becomes numbers if that loses no digit.

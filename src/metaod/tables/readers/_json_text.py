@@ -1,7 +1,7 @@
 """Change values in a JSON text, whose other characters stay as they are."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -39,7 +39,7 @@ class JsonRecords:
     path: str = ""
     numbers: tuple[int, ...] = ()
 
-    def changed(self, columns: Mapping[int, Sequence[str]], change: Change) -> bytes:
+    def changed(self, columns: Mapping[int, Iterable[str]], change: Change) -> bytes:
         """Return the file with other values in the columns of some rows.
 
         ``change(row, column, value)`` returns the new value.
