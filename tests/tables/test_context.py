@@ -191,8 +191,10 @@ def test_notes_on_the_sequence(frame, options, code):
 
 
 def test_no_note_on_an_order_that_tells_nothing():
-    values = np.random.default_rng(0).normal(size=400)
-    assert not Preparation().fit(series(heat=values)).record_.messages
+    rng = np.random.default_rng(0)
+    assert not Preparation().fit(series(heat=rng.normal(size=400))).record_.messages
+    people = series(heat=np.arange(400) / 7.0).take(rng.permutation(400))  # their dates of birth
+    assert not Preparation().fit(people).record_.messages
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ _LEAST_LEFT = 0.02  # of the spread of a group
 _FEWEST_RUNS = 5  # of a number, from which its longest usual run is known
 _MOST_STICKY = 20  # numbers with many runs, a column
 _MOST_COMPARED = 20  # columns, to tell whether a date orders the rows
+_SORTED = 0.9  # of the rows follow the row before in the order of a date
 _CLOSE = 0.5  # of the usual distance from the middle, to the row before
 _LEAST_RATE = 0.01
 _FEWEST_STUCK = 5  # rows
@@ -266,13 +267,19 @@ class Past:
 
 
 def order_notes(columns: Sequence[Column], rows: Rows) -> list[Message]:
-    """Say that a date orders the rows, if numbers hardly differ from those of the row before."""
+    """Say that a date orders the rows, if numbers hardly differ from those of the row before.
+
+    A date by which the rows are not nearly sorted, as a date of birth, does not order them.
+    """
     numbers = [own.name for own in columns if isinstance(own, NumberColumn)]
     values = [rows.cells(name).numbers().values for name in numbers[:_MOST_COMPARED]]
     for column in columns:
         if column.record.kind != "date" or column.record.cause or not values:
             continue
         times = rows.cells(column.name).numbers().values
+        steps = np.diff(times[np.isfinite(times)])
+        if max((steps >= 0).sum(), (steps <= 0).sum()) < _SORTED * len(steps):
+            continue
         order = np.argsort(times, kind="stable")[: np.count_nonzero(np.isfinite(times))]
         if np.count_nonzero(np.diff(times[order])) < _SHARED * len(times):
             continue

@@ -51,7 +51,7 @@ def test_named_pipes(tmp_path):
         ("none.csv", "does not exist; check its name"),
         ("folder/none.csv/x", "does not exist"),
         ("folder", "is a folder"),
-        ("http://host/t.csv", "download it first"),
+        ("http://host/t.csv", "is an address, which is not read; download the file"),
         ("a\0b", "cannot be opened"),
         ("empty.csv", "is empty"),
         ("empty.npy", "is empty"),

@@ -286,8 +286,10 @@ def format_bytes(n_bytes: int) -> str:
 
 def _unreadable(name: str, error: OSError | ValueError) -> BadFile:
     if isinstance(error, FileNotFoundError | NotADirectoryError):
-        remedy = "download it first" if "://" in name else "check its name and folder"
-        return BadFile(name, "does not exist", remedy=remedy)
+        if "://" in name:
+            remedy = "download the file and name it"
+            return BadFile(name, "is an address, which is not read", remedy=remedy)
+        return BadFile(name, "does not exist", remedy="check its name and folder")
     if isinstance(error, PermissionError):
         return BadFile(name, "may not be read", remedy="check its permissions")
     reason = getattr(error, "strerror", None) or str(error)
