@@ -86,6 +86,13 @@ def test_a_tsv_is_split_at_tabs_alone(tmp_path):
     assert columns(read_table(path)) == {"a;b": ["1;2"]}
 
 
+def test_a_given_delimiter_that_leaves_one_column_is_refused_if_another_separates_names():
+    with pytest.raises(BadFile, match="has one column: the delimiter seems to be ','; leave out"):
+        read("a,b\n1,2\n3,4\n", delimiter=";")
+    for text in ("price\n1,5\n2,5\n", "a, or b\n1\n2\n3\n", "1,5\n2,5\n"):
+        assert read(text, delimiter=";", decimal=",").n_columns == 1
+
+
 # headers
 
 

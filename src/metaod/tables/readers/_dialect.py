@@ -93,6 +93,9 @@ def detect_dialect(source: Source, options: Reading, missing: Collection[str]) -
         what = "the first record does not end"
         raise BadFile(source.name, what, line=skip_lines + 1, remedy=remedy)
     _refuse_comment(source, records, skip_lines)
+    if options.delimiter is not None and options.header is None and len(records[0]) == 1:
+        other = _detect_delimiter(text, _DELIMITERS, whole, missing)
+        _refuse_delimiter(source, _split_records(text, other, whole), other)
     n_titles, title = 0, None
     if options.skip_rows is None and options.header is not False and delimiter != " ":
         n_titles = count_titles(records, missing)
@@ -282,6 +285,13 @@ def _refuse_comment(source: Source, records: Sequence[Sequence[str]], skip_lines
         advice = "comment lines are not read: remove them, or set {set}"
         remedy = Setting("skip_rows").advice(advice)
         raise BadFile(source.name, "begins with a comment", line=skip_lines + 1, remedy=remedy)
+
+
+def _refuse_delimiter(source: Source, records: Sequence[Sequence[str]], other: str) -> None:
+    """Refuse a given delimiter that leaves one column, if another one separates names."""
+    if other != " " and _fit(records)[0] and not any(map(_NUMBER.fullmatch, records[0])):
+        what = f"has one column: the delimiter seems to be {other!r}"
+        raise BadFile(source.name, what, remedy=Setting("delimiter").advice("leave out {set}"))
 
 
 def _refuse_commas(source: Source, records: Sequence[Sequence[str]], skip_lines: int) -> None:
