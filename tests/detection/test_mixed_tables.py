@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from metaod.detection import MetaOD, detect, load
+from metaod.errors import BadParameter
 from metaod.tables import read_table
 
 N = 600
@@ -94,3 +95,15 @@ def test_the_cells_of_columns_that_the_scores_do_not_use_are_checked():
     [wrong] = found.findings_of(77)
     assert (wrong.column, wrong.kind, wrong.suggestion) == ("town", "spelling", "Leipzig")
     assert found.flags[77]
+
+
+@pytest.mark.usefixtures("quick_pick")
+def test_a_frame_an_array_and_a_path_are_scored_as_a_table(tmp_path):
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(80, 3)), columns=list("abc"))
+    frame.to_parquet(tmp_path / "t.parquet")
+    model = MetaOD().fit(frame)
+    for given in (frame, frame.to_numpy(), tmp_path / "t.parquet"):
+        np.testing.assert_array_equal(detect(given).scores, model.decision_scores_)
+    np.testing.assert_allclose(detect(frame, model=model).scores, -model.score_samples(frame))
+    with pytest.raises(BadParameter):
+        detect(5)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from metaod._legal import Whole
 from metaod.detection._comparison import compare_with_forest
 from metaod.detection._estimator import MetaOD
-from metaod.detection._inputs import roles_of, seed_of
+from metaod.detection._inputs import read_rows, roles_of, seed_of
 from metaod.detection._result import Detection
 from metaod.detection._threshold import (
     Contamination,
@@ -43,7 +43,7 @@ _EARLIER = "When the pick was fitted"
 
 
 def detect(
-    source: Table | TableStream,
+    source: Any,
     *,
     model: MetaOD | None = None,
     contamination: Contamination = "auto",
@@ -57,8 +57,9 @@ def detect(
 
     Parameters
     ----------
-    source : Table or TableStream
-        The table, or the file.
+    source : Table, TableStream or table
+        The table, or the file that is read in chunks; or a frame, an array or a path, as in
+        :meth:`metaod.MetaOD.fit`.
     model : MetaOD, optional
         A fitted estimator that scores the rows. By default one is fitted to the table.
     contamination : "auto" or float, default="auto"
@@ -77,6 +78,9 @@ def detect(
     tracker = Tracker(progress)
     if model is not None:
         check_is_fitted(model)
+    if not isinstance(source, Table | TableStream):
+        reader = MetaOD(**options) if model is None else model
+        source = read_rows(reader, source, typed=True, is_later=model is not None)
     if isinstance(source, TableStream):
         if marks is not None:
             needed = "marks need all rows at once, and the file is read in chunks"
