@@ -1,5 +1,6 @@
 """``metaod.check``: later rows against a fitted table."""
 
+import io
 import json
 from collections import Counter
 
@@ -99,6 +100,17 @@ def test_changed_columns_are_findings(model, later, change, expected):
     has_scores = "weight" in change(later)
     assert (found.found is not None) == has_scores == (len(found.p_values) == 400)
     json.dumps(found.to_dict())
+
+
+def test_numbers_with_a_unit_are_described_as_such(model, later):
+    text = io.StringIO(
+        later.assign(weight=[f"{own:.2f} kg" for own in later["weight"]]).to_csv(index=False)
+    )
+    [change] = metaod.check(metaod.read_table(text), model).schema
+    assert (
+        change.detail
+        == "400 of 400 values are numbers with the unit 'kg', and were not in the first table"
+    )
 
 
 def test_new_columns_and_columns_that_the_user_ignores_are_no_findings(later):

@@ -80,7 +80,12 @@ def changed_types(
     for fitted, now in zip(preparation.columns_, record.columns, strict=True):
         own = misfits.get(fitted.name)
         if own is not None and not own.are_few:
-            detail = f"{len(own.rows):,} of {own.n_values:,} values are no {own.what}"
+            detail = f"{len(own.rows):,} of {own.n_values:,} values are "
+            written = table.written.get(fitted.name)
+            if written is None:
+                detail += f"no {own.what}"
+            else:
+                detail += f"{written.notation.words()}, and were not in the first table"
             yield SchemaChange("type", fitted.name, detail)
         elif (
             fitted.kind is None
