@@ -88,7 +88,9 @@ def test_a_file_can_be_scored_again_by_the_command_and_in_python(tmp_path):
     table = read_table(path, delimiter=";")
     found = detect(table, top_n=5, id=["name"], random_state=7)
     given = {"file": str(path), "delimiter": ";", "header": True, "na": ["?"], "sheet": None}
-    recipe = summarise(found, given)["recipe"]
+    summary = summarise(found, given)
+    assert summary["source"] == "my table.csv"
+    recipe = summary["recipe"]
     assert recipe["command"] == (
         f"metaod detect '{path}' --delimiter ';' --header --na '?' --seed 7 --id name --top-n 5 "
         "--report report.html"

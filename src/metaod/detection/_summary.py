@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
@@ -65,7 +65,7 @@ def summarise(
     similar, measure = _similar(found.selection)
     word = word_of(given)
     return {
-        "source": shown(found.table.source, _LONGEST_SOURCE),
+        "source": shown(_title(found.table), _LONGEST_SOURCE),
         "n_rows": found.n_rows,
         "n_columns": found.table.n_columns,
         "facts": _facts(found, given or {}),
@@ -174,6 +174,12 @@ def _texts(texts: Iterable[str | Message], word: Word) -> list[str]:
 
 
 # cells that are probably wrong
+
+
+def _title(table: Table) -> str:
+    """Return the file's name, or the whole pattern or address."""
+    is_file = table.file_column is None and "://" not in table.source
+    return PurePath(table.source).name if is_file else table.source
 
 
 def describe_findings(
