@@ -242,6 +242,19 @@ def test_an_identifiers_name_alone_does_not_suffice():
     assert record_of(["2020-01-01", "2020-01-02"], "id")[1].kind == "date"
 
 
+@pytest.mark.parametrize(("name", "first"), [("emp_id", 1000), ("customer", 1)])
+def test_very_few_repeats_leave_an_identifier_one(name, first):
+    numbers = np.arange(first, first + 400)
+    numbers[[120, 300]] = numbers[[7, 299]]
+    assert record_of(numbers, name)[1].kind == "identifier"
+    numbers[350] = numbers[9]
+    assert record_of(numbers, name)[1].kind == "numeric"
+    shuffled = np.random.default_rng(0).permutation(400)
+    shuffled[3] = shuffled[8]
+    assert record_of(shuffled, "emp_id")[1].reason.startswith("its name says so and almost all")
+    assert record_of(shuffled, "weight")[1].kind == "numeric"
+
+
 def test_an_array_never_loses_a_column_as_identifier():
     prepared = prepare(np.arange(12).reshape(6, 2))
     assert prepared.names == ("x1", "x2")

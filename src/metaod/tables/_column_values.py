@@ -427,6 +427,7 @@ def names_identifier(name: str) -> bool:
 
 
 _FEWEST_NUMBERED = 20  # rows
+_FEW_REPEATS, _REPEATED = 2, 0.005  # values of an identifier, or this share of them
 _NEARLY_A_LINE = 0.98  # the squared correlation of a sorted normal variable with its ranks is 0.955
 
 
@@ -448,3 +449,20 @@ def counts_rows(values: npt.NDArray[np.float64]) -> bool:
         return True
     correlation = np.corrcoef(values, np.arange(len(values)))[0, 1]
     return bool(correlation**2 > _NEARLY_A_LINE)
+
+
+def without_few_repeats(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
+    """Return the values that occur once, if so few are repeated that these may be mistakes.
+
+    >>> without_few_repeats(np.array([*range(30), 7.0])).tolist() == [*range(7), *range(8, 30)]
+    True
+    >>> without_few_repeats(np.array([1.0, 2.0, 2.0])) is without_few_repeats(np.zeros(30)) is None
+    True
+    """
+    n_repeats = len(values) - pd.unique(values).size
+    if n_repeats == 0:
+        return values
+    most = max(_FEW_REPEATS, _REPEATED * len(values))
+    if n_repeats > most or len(values) < _FEWEST_NUMBERED:
+        return None
+    return values[~pd.Series(values).duplicated(keep=False).to_numpy()]

@@ -15,7 +15,14 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.errors import BadColumn, Message, Setting, UserError
-from metaod.tables._column_values import Cells, Numbers, are_dates, counts_rows, names_identifier
+from metaod.tables._column_values import (
+    Cells,
+    Numbers,
+    are_dates,
+    counts_rows,
+    names_identifier,
+    without_few_repeats,
+)
 from metaod.tables._notations import Notation, NumberKind
 from metaod.tables._objects import Labels, spread
 from metaod.tables._record import UNUSED_DATES, Cause, ColumnKind, ColumnRecord, Usual
@@ -312,10 +319,11 @@ def _why_not_numbers(
         yield "identifier", "whole numbers of so many digits are identifiers"
     if shown.min() == shown.max():
         yield "constant", _same_value(record)
-    may_be_id = is_free and column.whole
-    if may_be_id and names_identifier(name) and pd.unique(shown).size == shown.size:
-        yield "identifier", "its name says so and all its values are distinct"
-    if may_be_id and len(shown) == len(column.values) and counts_rows(shown):
+    unique = without_few_repeats(shown) if is_free and column.whole else None
+    if unique is not None and names_identifier(name):
+        almost = "" if len(unique) == len(shown) else "almost "
+        yield "identifier", f"its name says so and {almost}all its values are distinct"
+    if unique is not None and len(shown) == len(column.values) and counts_rows(unique):
         yield "identifier", "its values number the rows"
     surely_dates = column.whole and roles.may_leave_out(name) and are_dates(name, shown)
     if surely_dates or (column.kind == "date" and name not in roles.named("time")):

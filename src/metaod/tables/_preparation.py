@@ -65,10 +65,10 @@ class Preparation:
     in a frame or array that spells only numbers, truth values, ISO dates or times of day (HH:MM)
     is read as these; in a table from `read_table` this is already done.
 
-    Columns without a value, constants, text that is nearly all distinct, and integers that are
-    all distinct in a column named as an identifier or that count the rows are dropped, and so are
-    dates: later rows have later dates. The columns score, rank and flag of an earlier output are
-    dropped too, unless they are named in `only`.
+    Columns without a value, constants, text that is nearly all distinct, and integers that (but for
+    very few) are distinct in a column named as an identifier or count the rows are dropped, and so
+    are dates: later rows have later dates. The columns score, rank and flag of an earlier output
+    are dropped too, unless they are named in `only`.
 
     Missing and infinite numbers become the column's median; missing text is a separate value. Up to
     two columns of evidence follow: `gaps`, the summed surprisal of a row's gaps, if there are any,
