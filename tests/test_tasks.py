@@ -10,6 +10,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import metaod
+
 TASKS = Path(__file__).parent.parent / "docs/tasks"
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.DOTALL | re.MULTILINE)
 FINDINGS = 3
@@ -25,6 +27,10 @@ def shown(folder, page):
         f"{line} || [ $? = {FINDINGS} ]" if line.startswith("metaod check") else line
         for line in lines
     )
+    return printed(folder, script)
+
+
+def printed(folder, script):
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(  # noqa: PLW1510 - the assertion below shows what went wrong
         ["bash", "-euo", "pipefail", "-c", script],
@@ -61,6 +67,36 @@ def test_an_export_is_cleaned(tmp_path):
 def test_commands_of_a_page_run(tmp_path, page, words):
     screen = shown(tmp_path, page)
     assert [word for word in words if word not in screen] == []
+
+
+SCREENS = {
+    "why.md": "metaod detect --example --rows-only",
+    "threshold.md": """
+metaod detect --example --rows-only
+metaod detect changed.csv --rows-only
+""",
+    "review.md": r"""
+printf 'y\nq\n' | metaod review --example --marks one.marks.csv
+printf '209 544\n' | metaod review --example --batch 5 --marks five.marks.csv
+""",
+}
+"""Commands whose screens guides show, in fenced or indented blocks."""
+
+
+@pytest.mark.parametrize("page", SCREENS)
+def test_a_guide_shows_what_is_printed(tmp_path, page):
+    frame = metaod.load_example().frame.copy()
+    frame.loc[100, "pressure_bar"] *= 1000
+    frame.loc[200, "oil_ppm"] = 99999
+    frame.to_csv(tmp_path / "changed.csv", index=False)
+    text = (TASKS.parent / "guides" / page).read_text("utf-8")
+    fence = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+    lines = [line for kind, own in fence.findall(text) if not kind for line in own.splitlines()]
+    lines += re.findall(r"^ {4}(.*)", fence.sub("", text), re.MULTILINE)
+    told = [" ".join(own.split()) for own in lines if not own.startswith(("metaod", "$", "next"))]
+    screen = " ".join(printed(tmp_path, SCREENS[page]).split())
+    assert len(told) >= 2
+    assert [line for line in told if line not in screen] == []
 
 
 def test_every_page_is_run():
