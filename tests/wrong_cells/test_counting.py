@@ -178,3 +178,39 @@ def test_later_dates_are_judged_by_their_distances_alone(seed, days):
     moved = later.assign(**{name: later[name] + pd.Timedelta(days=days) for name in DATES})
     found = finder.find(read_table(moved), moving=DATES).findings()
     assert {own.row for own in found if own.column in DATES} == {row}
+
+
+def test_a_text_without_the_form_or_mark_of_nearly_all_is_a_finding():
+    n = 400
+    mails = [f"user{i}@mail.example" for i in range(n)]
+    products = [f"AB-{1000 + i}" for i in range(n)]
+    comments = [f"{'yes' if i % 2 else 'no'}, ticket {i}" for i in range(n)]
+    frame = pd.DataFrame({"mail": mails, "product": products, "comment": comments})
+    frame["amount"] = np.random.default_rng(0).normal(100, 10, n).round(2)
+    assert not found_kinds(frame)  # the first ten are shorter, as numbers are
+    wrong = {(20, "mail"): "user20.mail.example", (140, "mail"): "user140@@mail.example"}
+    wrong |= {(60, "product"): "n/a?", (100, "product"): "ab-1100"}
+    for (row, column), text in wrong.items():
+        frame.loc[row, column] = text
+    found = found_kinds(frame)
+    assert {(row, column) for row, column, _ in found} == set(wrong)
+    assert {kind for *_, kind in found} <= {"pattern", "spacing", "spelling"}
+
+
+def test_one_of_two_corrections_of_the_same_error_is_suggested():
+    rng = np.random.default_rng(0)
+    units, price = rng.integers(1, 60, 400), rng.choice([249, 99, 1290, 35], 400)
+    frame = pd.DataFrame({"units": units, "price": price, "revenue": units * price})
+    frame.loc[33, "units"] *= 10
+    cells = find_wrong_cells(read_table(frame)).cells
+    suggested = cells[(cells["row"] == 33) & cells["suggestion"].notna()]
+    assert suggested[["column", "suggestion"]].to_numpy().tolist() == [["units", units[33]]]
+
+
+def test_a_mistyped_number_is_corrected_to_one_that_many_rows_have():
+    rng = np.random.default_rng(0)
+    status = rng.choice([200, 404, 500], 400, p=[0.86, 0.1, 0.04])
+    frame = pd.DataFrame({"status": status, "ms": rng.lognormal(4, 1, 400).round(1)})
+    frame.loc[5, "status"] = 20
+    cells = find_wrong_cells(read_table(frame)).cells.set_index(["row", "column"])
+    assert cells.loc[(5, "status"), "suggestion"] == 200

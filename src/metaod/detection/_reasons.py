@@ -93,7 +93,9 @@ class Reason:
 
     def text(self, value: str = "") -> str:
         """Describe the reason; the value may be written as in the user's file."""
-        return f"{self.column} {value or self.value_text} ({self.usual_text})"
+        is_misfit = value and self.value is None  # a word among numbers counts as missing
+        usual = "wrong type for this column" if is_misfit else self.usual_text
+        return f"{self.column} {value or self.value_text} ({usual})"
 
     def __str__(self) -> str:
         return self.text()

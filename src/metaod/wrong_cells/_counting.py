@@ -6,8 +6,9 @@ columns had nothing to do with each other.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import permutations
 from typing import Literal, Self
 
@@ -18,13 +19,16 @@ import pandas as pd
 from metaod.wrong_cells._columns import Codes, Column, Values
 from metaod.wrong_cells._dependencies import Contradictions, is_key, repeats
 from metaod.wrong_cells._formulas import Formula
+from metaod.wrong_cells._texts import form_of
 
 Which = npt.NDArray[np.bool_]
+Form = Callable[[str], str | int]
 
 _ROW = 0.8  # the probability that a row that repeats, and not by chance, is an error
 _NEAR_ROW = 0.6  # the same but for a column that should name each row
 _KEY = 0.6  # that the later one of two equal keys is wrong
 _USUAL = 0.2  # the most for a contradiction that is usual in its group
+_FORM = 0.6  # that a text of another form than nearly all is wrong
 _BROKEN = 0.45  # that the most suspicious cell of a broken rule is wrong
 _SIGMAS = 3  # by which more rows repeat than chance gives
 _TIMES = 20  # chance would give so many times as many
@@ -42,6 +46,9 @@ _MOST_CAUSES = 5
 _LEAST_RELATED = 0.01  # of the variance that a cause explains
 _RARELY = 70  # times as many by chance, for values that hardly ever occur together
 _HALF = 200  # times as many by chance: half of such values are wrong
+_FEWEST_TEXTS = 30  # of a column of names or addresses
+_MOST_TEXTS = 2_000  # that tell whether there is a usual form
+_LONGEST_FORM = 40  # characters of texts that may have one
 _FAR = 0.3  # of the width of a group: so far beyond it lies a number
 _FEWEST_ALIKE = 5  # rows of a group that share another value than its usual one
 _LEAST_ALIKE = 0.01  # of the rows of the group
@@ -54,8 +61,9 @@ class Rule:
 
     Parameters
     ----------
-    kind : {"order", "formula", "together"}
-        Dates in an order, numbers that follow from others, or values that occur together.
+    kind : {"order", "formula", "together", "form"}
+        Dates in an order, numbers that follow from others, values that occur together, or texts of
+        one form.
     places : tuple of int
         The columns, of which one must be wrong; the one that follows from the others comes first.
     rows : ndarray of int
@@ -64,7 +72,7 @@ class Rule:
         The probability that the raised one of these cells is wrong, in each row.
     """
 
-    kind: Literal["order", "formula", "together"]
+    kind: Literal["order", "formula", "together", "form"]
     places: tuple[int, ...]
     rows: Codes
     score: Values | float = _BROKEN
@@ -118,6 +126,7 @@ class Counted:
             *_broken_orders(columns, reference),
             *_broken_formulas(formulas),
             *_never_together(columns, weights, reference),
+            *_broken_forms(columns),
         ]
         usual = {
             place: _are_usual(columns, place, own, better.get(place, {}))
@@ -283,6 +292,46 @@ def _broken_formulas(formulas: Mapping[int, Formula]) -> Iterator[Rule]:
         if formula.holds >= 1 - _MOST_BROKEN and len(formula.value) >= _FEWEST_ROWS:
             broken = np.flatnonzero(formula.deviation > 1)
             yield Rule("formula", (place, *formula.terms), broken)
+
+
+def _broken_forms(columns: Sequence[Column]) -> Iterator[Rule]:
+    """Find texts without the form or the mark that nearly all of a column have.
+
+    Of numbered names (`AB-1234`) the form counts, of other short texts each mark, as the @ of
+    addresses.
+    """
+    for place, column in enumerate(columns):
+        if column.is_number or len(column.distinct) < _FEWEST_TEXTS:
+            continue
+        drawn = np.argsort(pd.util.hash_array(column.distinct), kind="stable")[:_MOST_TEXTS]
+        texts = column.distinct[drawn].tolist()
+        if np.mean([len(text) for text in texts]) > _LONGEST_FORM:
+            continue
+        marks = {mark for text in texts[:5] for mark in text if not (mark.isalnum() or mark == " ")}
+        is_other = np.zeros(len(column.distinct), dtype=np.bool_)
+        forms: list[Form] = [form_of, *(partial(_count, mark) for mark in sorted(marks))]
+        for form in forms:
+            if _odd_forms(form, texts, column.counts[drawn]) is not None:
+                found = _odd_forms(form, column.distinct.tolist(), column.counts)
+                is_other |= False if found is None else found
+        yield Rule("form", (place,), np.flatnonzero(column.spread(is_other, False)), _FORM)
+
+
+def _count(mark: str, text: str) -> int:
+    return text.count(mark)
+
+
+def _odd_forms(
+    form: Callable[[str], str | int], texts: Sequence[str], counts: Codes
+) -> Which | None:
+    """Return which texts have another form than nearly all; None if there is no such form."""
+    codes, kinds = pd.factorize(np.array([form(text) for text in texts]))
+    shares = np.bincount(codes, counts) / counts.sum()
+    usual = kinds[shares.argmax()]
+    is_form = "9" in usual if isinstance(usual, str) else usual > 0
+    if not is_form or shares.max() < 1 - _MOST_BROKEN:
+        return None
+    return np.asarray(codes != shares.argmax())
 
 
 def _never_together(columns: Sequence[Column], weights: Values, reference: Codes) -> Iterator[Rule]:

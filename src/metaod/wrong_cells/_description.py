@@ -8,7 +8,7 @@ import numpy as np
 
 from metaod.wrong_cells._columns import Codes, Column, Values
 from metaod.wrong_cells._evidence import FEATURES, CellEvidence, TableEvidence
-from metaod.wrong_cells._numbers import SHIFTS, UNITS
+from metaod.wrong_cells._numbers import SHIFTS, UNITS, edits
 
 _NAMES = {"number": "a number", "date": "a date", "truth": "a truth value"}
 _FITS = 2.0  # usual residuals that a corrected value may have left
@@ -20,6 +20,7 @@ _SPIKE = 1.0
 _LEAST_RATIO = 1.0
 _PATTERN = 2.5
 _PROBABLE = 0.5
+_USUAL_SHARE = 0.01  # of the rows have a number that occurs
 _FEWEST_ALIKE = 10  # rows with the same value of another column
 _MOST_ALIKE = 20_000  # rows among which they are looked for
 _NARROW = 0.5  # of the usual range
@@ -73,6 +74,8 @@ def _by_rule(
     rule = evidence.counted.rule(place, row)
     if rule is None or rule.kind == "formula":
         return None
+    if rule.kind == "form":
+        return "pattern", "", "", None
     first, second = rule.places
     other = columns[second if place == first else first]
     if rule.kind == "order":
@@ -152,7 +155,9 @@ def _best_slip(
     own: CellEvidence, row: int, facts: dict[str, float], place: int
 ) -> tuple[str, Any] | None:
     """Return the slip that explains a number best, and the number that was meant."""
-    column, found, most = own.column, None, _LEAST_GAIN
+    column, found, most = own.column, _of_usual_number(own.column, row), _LEAST_GAIN
+    if found is not None:
+        return found
     for name, left in own.slips.left.items():
         handicap = _HANDICAPS.get(name, 0.0) if column.kind == "number" else 0.0
         gain, number = facts[f"slip {name}"] - handicap, own.slips.values[name][place]
@@ -165,6 +170,21 @@ def _best_slip(
         if not is_computed or _factor(own, row, name, right):
             found, most = (name, right), gain
     return found
+
+
+def _of_usual_number(column: Column, row: int) -> tuple[str, Any] | None:
+    """Return the slip that makes a rare number of one that a hundredth of the rows have."""
+    number = float(column.values[row])
+    if column.kind != "number" or not number:
+        return None
+    shifted = [float(f"{number * shift:.{_DIGITS}g}") for shift in SHIFTS]
+    of_slips = column.counts * np.isin(column.distinct, [*shifted, *edits(number)])
+    most = int(of_slips.argmax())
+    fewest = max(_FEWEST_ALIKE, _USUAL_SHARE * column.below[-1], column.counts[column.codes[row]])
+    if of_slips[most] <= fewest:
+        return None
+    meant = float(column.distinct[most])
+    return "decimal" if meant in shifted else "digits", column.value(meant)
 
 
 def _text(

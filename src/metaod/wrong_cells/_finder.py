@@ -44,6 +44,8 @@ _OF_WRITING = (
     "misfit",
     "missing",
 )
+_OF_OTHERS = ("formula", "dependency", "decimal", "sign", "unit", "digits", "category")
+"""Kinds of findings that depend on the other cells of the row."""
 _MOST_COLUMNS = 2_000
 _MOST_CELLS = 20_000  # that are described
 _COLUMNS = ["row", "column", "value", "expected", "kind", "why", "slip", "suggestion", "score"]
@@ -158,6 +160,7 @@ class WrongCellFinder:
         found = _frame(records).sort_values(
             ["score", "row", "column"], ascending=[False, True, True], ignore_index=True
         )
+        found.loc[_alternatives(found), "suggestion"] = None
         described: list[Any] = found.to_dict("records")
         alike = together([Finding(**own) for own in described], table.n_rows)
         found["together"] = found.index.isin(alike)
@@ -198,6 +201,17 @@ def with_stuck(found: WrongCells, table: Table, given: Given | None) -> WrongCel
         ["score", "row", "column"], ascending=[False, True, True], ignore_index=True
     )
     return WrongCells(cells.drop_duplicates(["row", "column"], ignore_index=True), row_scores)
+
+
+def _alternatives(cells: pd.DataFrame) -> "pd.Series[bool]":
+    """Tell which corrections would fix again what a more certain one in their row fixes.
+
+    If numbers contradict each other or a rule, one of them is wrong. Cells are in the order of
+    their scores.
+    """
+    own = cells[cells["kind"].isin(_OF_OTHERS) & cells["suggestion"].notna()]
+    is_rule = own["kind"].isin(("formula", "dependency")).groupby(own["row"]).transform("any")
+    return cells.index.isin(own.index[is_rule & own.duplicated("row")])
 
 
 def _frame(records: list[tuple[Any, ...]]) -> pd.DataFrame:

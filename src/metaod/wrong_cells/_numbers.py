@@ -305,9 +305,18 @@ def _edited(values: Values, suspicion: Values) -> Values:
     """Return the values with two digits exchanged, or one dropped or doubled; padded with NaN."""
     found = np.full((len(values), _MOST_EDITS), np.inf)
     for place in np.argsort(-suspicion, kind="stable")[:_MOST_DIGITS_TRIED].tolist():
-        own = [float(text) for text in _edits(f"{values[place]:.10g}") if _DIGIT.search(text)]
+        own = edits(values[place])
         found[place, : len(own)] = own
     return found
+
+
+def edits(number: float) -> list[float]:
+    """Return a number with two digits exchanged, or one dropped or doubled.
+
+    >>> edits(20)
+    [2.0, 0.0, 220.0, 2.0, 200.0]
+    """
+    return [float(text) for text in _edits(f"{number:.10g}") if _DIGIT.search(text)]
 
 
 def _edits(text: str) -> Iterator[str]:

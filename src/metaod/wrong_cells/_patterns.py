@@ -138,7 +138,8 @@ def together(cells: Sequence[Finding], n_rows: int) -> set[int]:
     columns: dict[str, list[int]] = {}
     slips: dict[tuple[str, str], list[int]] = {}
     for place, own in enumerate(cells):
-        columns.setdefault(own.column, []).append(place)
+        if own.kind != "pattern":  # numbered names are written alike in neighbouring rows
+            columns.setdefault(own.column, []).append(place)
         if own.kind == "formula":
             slips.setdefault((own.column, own.slip), []).append(place)
     n_broken = Counter(own.column for own in cells if own.kind == "formula")

@@ -182,7 +182,17 @@ def _folded(texts: list[str], counts: Values, better: dict[int, str]) -> Values:
 
 
 _UPPER, _LOWER = re.compile(r"[^\W\d_a-z]"), re.compile(r"[a-z]")
+_UPPERS, _LOWERS, _NUMBERS = (re.compile(own) for own in (r"[^\W\d_a-z]+", r"[a-z]+", r"\d+"))
 _RUNS = re.compile(r"(.)\1+")
+
+
+def form_of(text: str) -> str:
+    """Return the kinds of characters of a text, without their numbers.
+
+    >>> form_of("AB-1234")
+    'A-9'
+    """
+    return _LOWERS.sub("a", _UPPERS.sub("A", _NUMBERS.sub("9", text)))
 
 
 def _patterns(texts: list[str], counts: Values) -> tuple[Values, Values]:
