@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from metaod.errors import UserError
 from metaod.tables import Preparation
-from metaod.tables._record import _chance
+from metaod.tables._drift import _chance
 
 
 def rows(seed, n_rows=400):
@@ -75,6 +75,40 @@ def test_every_kind_of_drift_is_measured(fitted):
 def test_a_moved_column_is_found_long_before_it_leaves_the_range(fitted):
     assert ("normal", "range") in found(fitted, rows(1).assign(normal=lambda f: f["normal"] + 1.5))
     assert not found(fitted, rows(1).assign(normal=lambda f: f["normal"] + 0.1))
+
+
+def test_other_shares_of_the_same_values_are_drift():
+    generator = np.random.default_rng(5)
+    later = rows(1).assign(count=lambda frame: frame["count"].clip(upper=1))
+    later["kind"] = generator.choice(["a", "b", "c"], 400, p=[0.3, 0.6, 0.1])
+    later["good"] = generator.random(400) < 0.1
+    later["normal"] *= 0.3
+    fitted = Preparation(only=list(rows(0))).fit(rows(0).assign(good=generator.random(400) < 0.5))
+    drift = found(Preparation.from_dict(json.loads(json.dumps(fitted.to_dict()))), later)
+    assert set(drift) == {(name, "shares") for name in ("count", "kind", "good", "normal")}
+    assert (drift["kind", "shares"].value, drift["good", "shares"].value) == ("a", "false")
+    share, expected = ((frame["count"] <= 1).mean() for frame in (later, rows(0)))
+    counts = drift["count", "shares"]
+    assert (counts.high, counts.share, counts.expected) == (1.0, share, expected)
+    assert counts.sentence().startswith("drift in 'count': 100.0% of the rows are 1 or less (exp")
+    assert "of the rows are 'a' (expected: " in drift["kind", "shares"].sentence()
+
+
+def test_gaps_do_not_change_the_shares_of_values(fitted):
+    later = rows(1)
+    later.loc[:150, ["normal", "kind"]] = None
+    assert set(found(fitted, later)) == {("normal", "gaps"), ("kind", "gaps")}
+
+
+def test_small_changes_of_shares_in_many_rows_are_no_drift():
+    generator = np.random.default_rng(0)
+    frame = pd.DataFrame({"number": generator.normal(size=40_000)})
+    frame["kind"] = generator.choice(["a", "b"], 40_000)
+    later = frame.assign(number=frame["number"] + 0.15)
+    later.loc[:3000, "kind"] = "a"
+    fitted = Preparation(only=["number", "kind"]).fit(frame)
+    assert found(fitted, later) == {}
+    assert set(found(fitted, later.assign(number=frame["number"] + 0.3))) == {("number", "shares")}
 
 
 def test_ignored_columns_and_dates_do_not_drift():

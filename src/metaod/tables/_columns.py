@@ -23,9 +23,10 @@ from metaod.tables._column_values import (
     names_identifier,
     without_few_repeats,
 )
+from metaod.tables._drift import Usual
 from metaod.tables._notations import Notation, NumberKind
 from metaod.tables._objects import Labels, spread
-from metaod.tables._record import UNUSED_DATES, Cause, ColumnKind, ColumnRecord, Usual
+from metaod.tables._record import UNUSED_DATES, Cause, ColumnKind, ColumnRecord
 from metaod.tables._roles import Roles
 
 SURPRISAL_UNIT = 2.5
@@ -165,7 +166,7 @@ class CategoryColumn(FittedColumn):
         record = ColumnRecord(
             cells.name, kind, "surprisal", n_missing=n_rows - n_shown, n_levels=n_levels
         )
-        usual = Usual.of_codes(column.codes)
+        usual = Usual.of_labels(column)
         if not present:
             return UnusedColumn.instead(record, "empty", "no value in any row", usual=usual)
         if n_levels == 1:

@@ -17,11 +17,12 @@ import pandas as pd
 from metaod._state import Shape
 from metaod.errors import BadColumn, Message, Setting, counted, listed
 from metaod.tables._columns import Column, FittedColumn, NumberColumn, UnusedColumn
+from metaod.tables._drift import Usual
 from metaod.tables._groups import FEWEST_VALUES, fit_groups
 from metaod.tables._objects import Labels
 from metaod.tables._others import Others
 from metaod.tables._past import Past
-from metaod.tables._record import IN_CONTEXT, Usual
+from metaod.tables._record import IN_CONTEXT
 from metaod.tables._roles import Roles
 from metaod.tables._table import Rows
 

@@ -25,6 +25,7 @@ from metaod.tables._columns import (
     name_outputs,
 )
 from metaod.tables._context import Context, Given
+from metaod.tables._drift import find_drift
 from metaod.tables._misfits import misfit_notes, misfits_error
 from metaod.tables._notations import ERROR_WORDS, MISSING_WORDS
 from metaod.tables._past import order_notes
@@ -34,7 +35,6 @@ from metaod.tables._record import (
     Drift,
     PreparationRecord,
     PreparedTable,
-    find_drift,
 )
 from metaod.tables._relations import (
     Pair,
@@ -50,7 +50,7 @@ from metaod.tables._table import Rows, Table
 
 Preparable = Table | pd.DataFrame | npt.NDArray[Any]
 
-_VERSION = 6
+_VERSION = 7
 _GIBIBYTE = 2**30
 _LEGAL = parameters(max_bytes=Whole(1, optional=True), distinct_share=Number(0, 1, "[]"))
 _NOT_TYPED = ("ignore", "id", "category", "by")  # roles of columns whose text stays as it is
@@ -211,7 +211,7 @@ class Preparation:
             gaps += found.gaps * gap_surprisal(column, self.record_.n_rows)
             records.append(found.counted(column.record))
             messages += [_column_note(column.name, note) for note in found.notes]
-            if column.name in paired and found.labels is not None:
+            if found.labels is not None:
                 labels[column.name] = found.labels
             elif column.name in paired:
                 numbers[column.name] = np.where(found.gaps, np.nan, X[:, start])
@@ -223,7 +223,7 @@ class Preparation:
         evidence = self.record_.evidence
         done = PreparationRecord(len(rows), tuple(records), tuple(messages), evidence=evidence)
         usual = [column.usual for column in self.columns_]
-        drift = find_drift(usual, self.record_, done, X)
+        drift = find_drift(usual, self.record_, done, X, labels)
         if isinstance(table, Table):
             drift = tuple(_in_style(own, table.style(own.column)) for own in drift)
         done = replace(done, drift=drift)
@@ -472,9 +472,10 @@ class NothingToScore(UserError):
 
 def _in_style(drift: Drift, style: Style) -> Drift:
     """Name the usual range as the new rows have their values."""
-    if style.is_plain or drift.low is None:
+    known = [own for own in (drift.low, drift.high) if own is not None]
+    if style.is_plain or not known:
         return drift
-    ends = (pd.Timestamp(own) if isinstance(own, str) else own for own in (drift.low, drift.high))
+    ends = (pd.Timestamp(own) if isinstance(own, str) else own for own in known)
     return replace(drift, usual=" to ".join(style.text(own) for own in ends))
 
 

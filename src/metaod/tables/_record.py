@@ -1,10 +1,8 @@
-"""The result of a preparation: the matrix, a record of every column, and drift of new rows."""
+"""The result of a preparation: the matrix, and a record of every column."""
 
 import datetime as dt
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import cache
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -198,7 +196,7 @@ def cell_text(value: Any, text: str = "") -> str:
     return shown.removesuffix(" 00:00:00") if isinstance(value, pd.Timestamp) else shown
 
 
-DriftKind = Literal["range", "categories", "gaps"]
+DriftKind = Literal["range", "categories", "gaps", "shares"]
 _MOST_DRIFTS = 5  # that are described
 
 
@@ -210,8 +208,9 @@ class Drift:
     ----------
     column : str
         The column.
-    kind : {"range", "categories", "gaps"}
-        Values outside the usual range, unseen categories, or missing and infinite values.
+    kind : {"range", "categories", "gaps", "shares"}
+        Values outside the usual range, unseen categories, missing and infinite values, or other
+        shares of usual values: those up to `high`, or those that are `value`.
     n_rows : int
         The new rows concerned.
     share : float
@@ -224,6 +223,8 @@ class Drift:
         Whether the column is used for scores; new categories are reported of unused ones too.
     usual : str
         The usual range in the notation of the new rows, if that is not how Python writes it.
+    value : str
+        The category whose share has changed most.
     """
 
     column: str
@@ -235,6 +236,7 @@ class Drift:
     high: float | str | None = None
     is_used: bool = True
     usual: str = ""
+    value: str = ""
 
     def sentence(self) -> str:
         """Describe the drift.
@@ -245,13 +247,18 @@ class Drift:
         drift in 'price': 70.0% of the rows are outside 1.5 to 99 (expected: 2.0%)
         """
         what = {"categories": "have a value that is new", "gaps": "have no value"}.get(self.kind)
-        if self.kind == "range" and self.low is None:
-            what = "are unusual in their context"
         ends = [
             number_text(end) if isinstance(end, float) else str(end)
             for end in (self.low, self.high)
+            if end is not None
         ]
-        shown = what or f"are outside {self.usual or ' to '.join(ends)}"
+        usual = self.usual or " to ".join(ends)
+        if self.kind == "shares":
+            what = f"are {self.value!r}" if self.value else f"are {usual} or less"
+            what = what if self.value or usual else "are low in their context"
+        elif self.kind == "range":
+            what = f"are outside {usual}" if usual else "are unusual in their context"
+        shown = what
         shares = f"{self.share:.1%} of the rows {shown} (expected: {self.expected:.1%})"
         column = f"{self.column!r}" if self.is_used else f"{self.column!r} (not used)"
         return f"drift in {column}: {shares}"
@@ -372,119 +379,3 @@ class PreparedTable:
     def __repr__(self) -> str:
         n_rows, n_columns = self.X.shape
         return f"PreparedTable({self.source!r}: {n_rows:,} rows × {n_columns:,} columns)"
-
-
-_TAIL = 0.01  # share of the fitted rows on each side of the usual range
-_LEAST_EXCESS = 0.02  # a smaller rise of a share is not reported
-_LEVEL = 0.001  # probability that drift is reported for a table of the same distribution
-
-
-@dataclass(frozen=True)
-class Usual:
-    """What is expected of a column's values, counted in the fitted rows.
-
-    As many rows have a category alone as new rows will have an unseen one (Good and Turing).
-    """
-
-    low: float | None = None  # ends of the usual range
-    high: float | None = None
-    n_outside: int = 0
-    n_alone: int = 0
-
-    def __post_init__(self) -> None:
-        if min(self.n_outside, self.n_alone) < 0:
-            raise ValueError("a negative count")
-
-    @classmethod
-    def of_numbers(cls, values: npt.NDArray[np.float64]) -> "Usual":
-        """Take the range of the central 98 % of the finite values."""
-        finite = values[np.isfinite(values)]
-        if finite.size == 0:
-            return cls()
-        first, last = _tail_places(finite.size)
-        ordered = np.partition(finite, (first, last))
-        low, high = float(ordered[first]), float(ordered[last])
-        return cls(low, high, _count_outside(finite, low, high))
-
-    def shown_range(self, *, is_date: bool) -> dict[str, Any]:
-        """Return the ends of the usual range; dates as text."""
-        ends = {"low": self.low, "high": self.high}
-        if not is_date:
-            return ends
-        return {name: None if end is None else date_text(end) for name, end in ends.items()}
-
-    @classmethod
-    def of_codes(cls, codes: npt.NDArray[np.intp]) -> "Usual":
-        """Count the categories of a single row; gaps have code -1."""
-        return cls(n_alone=int(np.count_nonzero(np.bincount(codes[codes >= 0]) == 1)))
-
-
-@cache
-def _tail_places(n_values: int) -> tuple[int, int]:
-    """Return the places of the usual range's ends among sorted values.
-
-    Quantiles of each column take 100 µs of numpy's own time, which counts in wide tables.
-    """
-    ends = [_TAIL, 1 - _TAIL]
-    first, last = np.quantile(np.arange(n_values), ends, method="closest_observation")
-    return int(first), int(last)
-
-
-def find_drift(
-    usual: Sequence[Usual | None],
-    fitted: PreparationRecord,
-    new: PreparationRecord,
-    X: npt.NDArray[np.float64],
-) -> tuple[Drift, ...]:
-    """Compare the new rows, whose matrix is X, with the fitted ones.
-
-    Columns in use come first, and of these the largest drift.
-
-    A share is reported if it is higher than chance explains. After k of n fitted rows, the share
-    among all rows has the posterior Beta(k + 1, n - k + 1).
-    """
-    found = []
-    start = 0
-    for expected, before, now in zip(usual, fitted.columns, new.columns, strict=True):
-        values = X[:, start : start + len(before.outputs)]
-        start += len(before.outputs)
-        for kind, count, n_fitted in _counts(expected, before, now, values):
-            share, expected_share = count / new.n_rows, n_fitted / fitted.n_rows
-            if share - expected_share >= _LEAST_EXCESS:
-                chance = _chance(count, new.n_rows, n_fitted, fitted.n_rows)
-                drift = Drift(
-                    before.name, kind, count, share, expected_share, is_used=before.is_used
-                )
-                if kind == "range" and expected is not None and before.action != IN_CONTEXT:
-                    drift = replace(drift, **expected.shown_range(is_date=before.kind == "date"))
-                found.append((chance, drift))
-    level = _LEVEL / (2 * len(fitted.columns))  # two comparisons a column
-    drifts = [drift for chance, drift in found if chance < level]
-    return tuple(
-        sorted(drifts, key=lambda drift: (not drift.is_used, drift.expected - drift.share))
-    )
-
-
-def _counts(
-    usual: Usual | None, before: ColumnRecord, now: ColumnRecord, values: npt.NDArray[np.float64]
-) -> Iterator[tuple[DriftKind, int, int]]:
-    """Yield how many of the new rows are unusual, and how many of the fitted ones were."""
-    if before.counts_gaps:
-        yield "gaps", now.n_missing + now.n_infinite, before.n_missing + before.n_infinite
-    if usual is None:
-        return
-    if usual.low is None or usual.high is None:
-        yield "categories", now.n_unseen, usual.n_alone
-    elif before.is_used:
-        yield "range", _count_outside(values[:, 0], usual.low, usual.high), usual.n_outside
-
-
-def _count_outside(values: npt.NDArray[np.float64], low: float, high: float) -> int:
-    return int(np.count_nonzero((values < low) | (values > high)))
-
-
-def _chance(count: int, n_rows: int, n_fitted: int, n_fitted_rows: int) -> float:
-    """Return the probability of as many rows or more, if the new rows are like the fitted ones."""
-    from scipy.stats import betabinom  # noqa: PLC0415 - heavy, and seldom needed
-
-    return float(betabinom.sf(count - 1, n_rows, n_fitted + 1, n_fitted_rows - n_fitted + 1))
