@@ -156,6 +156,19 @@ def test_a_season_a_shift_and_a_stuck_value():
     assert [own.name for own in fitted.context_.past.seasons] == ["hour"]
 
 
+def test_the_first_rows_of_a_group_are_not_compared_with_another_group():
+    rng, hours = np.random.default_rng(0), np.arange(300)
+    frame = series(300).assign(heat=4.2 - hours / 100 + rng.normal(0, 0.01, 300))
+    frame = pd.concat([frame.assign(plant=own, load=hours * 3.0 + len(own)) for own in ("A", "BB")])
+    frame = frame.reset_index(drop=True)
+    frame.loc[[2, 450], "heat"] += 1.0
+    prepared = Preparation(by="plant", over="time").fit_transform(frame)
+    heat, load = (np.abs(prepared.X[:, prepared.names.index(own)]) for own in ("heat", "load"))
+    assert set(np.argsort(heat)[-2:]) == {2, 450}
+    assert heat[[*range(2), *range(300, 310)]].max() < 5 < heat[[2, 450]].min()
+    assert load[[1, 2, 3, 301, 302, 303]].max() < 5
+
+
 def test_values_that_often_stay_the_same_are_not_stuck():
     rng = np.random.default_rng(0)
     rain = np.where(np.repeat(rng.random(60) < 0.8, 12), 0.0, rng.gamma(1, 5, 720).round(1))

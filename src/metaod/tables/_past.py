@@ -348,7 +348,8 @@ def _by_memory(
         return
     frame, first = pd.DataFrame(values), _changes(groups)
     n_before = np.arange(len(groups)) - np.flatnonzero(first)[np.cumsum(first) - 1]
-    last, few = frame.shift(1).to_numpy(), _medians_before(frame, _FEW)
+    own = frame.groupby(np.cumsum(first)).rolling(_FEW, min_periods=_FEW // 2)
+    last, few = frame.shift(1).to_numpy(), own.median().shift(1).to_numpy()
     jump = np.abs(last - few)  # a row after an outlier is compared with those before it
     found = {1: np.where(jump > _JUMP * usual_size(jump), few, last), _FEW: few}
     level = np.full(values.shape, np.nan)
