@@ -169,6 +169,16 @@ def test_the_first_rows_of_a_group_are_not_compared_with_another_group():
     assert load[[1, 2, 3, 301, 302, 303]].max() < 5
 
 
+@pytest.mark.parametrize("context", [{"over": "time"}, {"by": "plant"}], ids=str)
+def test_numbers_that_are_mostly_zero_are_not_compared_in_context(context):
+    rng = np.random.default_rng(0)
+    rain = np.where(rng.random(400) < 0.9, 0.0, rng.gamma(1, 5, 400).round(1))
+    frame = series(rain=rain, plant=["A", "B"] * 200)
+    prepared = Preparation(**context).fit_transform(frame)
+    np.testing.assert_array_equal(prepared.X[:, prepared.names.index("rain")], rain)
+    assert not np.array_equal(prepared.X[:, prepared.names.index("heat")], frame["heat"])
+
+
 def test_values_that_often_stay_the_same_are_not_stuck():
     rng = np.random.default_rng(0)
     rain = np.where(np.repeat(rng.random(60) < 0.8, 12), 0.0, rng.gamma(1, 5, 720).round(1))

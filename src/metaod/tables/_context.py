@@ -199,7 +199,7 @@ class Context:
             if isinstance(column, NumberColumn)
             and column.kind in ("numeric", "duration")
             and (column.name in named or by or over or target)
-            and (column.name in named or rows.frame[column.name].nunique() >= FEWEST_VALUES)
+            and (column.name in named or _varies(rows.frame[column.name]))
         )
         signs = tuple(sides.get(name, 0) for name in names)
         keys = _keys(rows, by)
@@ -337,6 +337,15 @@ class Context:
             times = _times(rows, self.over[0])
             notes += self.past.notes(given.groups, times, self.over[0], has_groups=bool(self.by))
         return notes
+
+
+def _varies(values: "pd.Series[Any]") -> bool:
+    """Tell whether a column has several values and no value fills half of it, as 0 in rain does.
+
+    The spread around such a value is nearly 0, so that all others would be far from usual.
+    """
+    counts = values.value_counts()
+    return len(counts) >= FEWEST_VALUES and bool(2 * counts.iloc[0] <= counts.sum())
 
 
 def _check_numbers(columns: Sequence[FittedColumn], named: set[str]) -> None:
