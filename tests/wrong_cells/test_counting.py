@@ -214,3 +214,20 @@ def test_a_mistyped_number_is_corrected_to_one_that_many_rows_have():
     frame.loc[5, "status"] = 20
     cells = find_wrong_cells(read_table(frame)).cells.set_index(["row", "column"])
     assert cells.loc[(5, "status"), "suggestion"] == 200
+
+
+@few
+@given(SEEDS, st.integers(20, 400))
+def test_the_only_later_date_is_wrong_far_from_the_others_not_at_their_edge(seed, days):
+    rng = np.random.default_rng(seed)
+    placed = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 31, 300), unit="D")
+    frame = pd.DataFrame({"placed": placed, "price": rng.lognormal(3, 0.5, 300).round(2)})
+    finder = WrongCellFinder().fit(read_table(frame))
+    moved = frame.assign(placed=frame["placed"] + pd.Timedelta(days=days)).sample(
+        150, random_state=seed
+    )
+    moved = moved.reset_index(drop=True)
+    moved.loc[:1, "placed"] = moved["placed"].min() - pd.Timedelta(days=3)
+    moved.loc[2, "placed"] += pd.Timedelta(days=3650)
+    cells = finder.find(read_table(moved), moving={"placed"}).cells
+    assert set(cells["row"][cells["column"] == "placed"]) == {2}

@@ -22,6 +22,7 @@ _SKEW = 3.0  # of a positive column that is compared on logarithms
 _PLAIN = Style()
 _DAY = 86_400e9
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # spreads the bits of a count
+_FENCE = 1.5  # quartile ranges beyond the quartiles
 _LARGEST = 1e100  # sums and products of larger numbers overflow; findings show them as they are
 _LEAST = 1e-300
 
@@ -339,6 +340,13 @@ def moved(
         replace(own, distinct=own.distinct + days) if own.name in dates else own
         for own in reference
     ]
+
+
+def are_near(values: npt.NDArray[np.float64], new: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Tell which values lie within Tukey's fences of the new ones; no gap does."""
+    low, high = np.nanquantile(values[new], [0.25, 0.75])
+    reach = _FENCE * (high - low)
+    return np.asarray((values >= low - reach) & (values <= high + reach))
 
 
 def joined(reference: Sequence[Column], new: Sequence[Column]) -> list[Column]:

@@ -14,6 +14,7 @@ from metaod.wrong_cells._columns import (
     Codes,
     Column,
     Values,
+    are_near,
     canonical_order,
     columns_of,
     in_order,
@@ -105,7 +106,8 @@ class WrongCellFinder:
         """Find the wrong cells of later rows, beside the rows of the fitted table.
 
         Columns that the rows lack are not looked at. Dates in `moving` columns are all later by
-        some days.
+        some days. If there is one such column, without another date to compare with, only dates
+        far from those of the other rows are findings.
         """
         frame = self.reference_.frame
         known = replace(self.reference_, frame=frame[[n for n in frame if n in table.frame]])
@@ -114,7 +116,9 @@ class WrongCellFinder:
         n_known = self.reference_.n_rows
         order = canonical_order(columns)
         reference = np.flatnonzero(order < n_known)
-        found = self._find(table, columns, order, reference, given, n_known)
+        dates = [own.name for own in new if own.kind == "date" and own.present.any()]
+        alone = dates[0] if len(dates) == 1 and dates[0] in moving else ""
+        found = self._find(table, columns, order, reference, given, n_known, alone)
         return with_stuck(found, table, given)
 
     def _find(
@@ -125,8 +129,12 @@ class WrongCellFinder:
         reference: Codes,
         given: Given | None,
         n_known: int = 0,
+        later_dates: str = "",
     ) -> WrongCells:
-        """Find wrong cells; the first ``n_known`` rows are those of an earlier table."""
+        """Find wrong cells; the first ``n_known`` rows are those of an earlier table.
+
+        Of the column of later dates only those far from the others can be wrong by themselves.
+        """
         row_scores = np.zeros(table.n_rows)
         if len(order) < _FEWEST_ROWS or len(columns) > _MOST_COLUMNS:
             return WrongCells(_frame([]).assign(together=False), row_scores)
@@ -136,6 +144,10 @@ class WrongCellFinder:
         alone = partial(log_odds, scorer.alone, n_jobs=self.n_jobs)
         evidence = gather(canonical, positions, reference, self.random_state, alone, self.n_jobs)
         learned = scorer.score(evidence, self.n_jobs)
+        for own, cells in zip(learned, evidence.cells, strict=True):
+            if cells.column.name == later_dates:
+                values = cells.column.values
+                own[are_near(values, order >= n_known)[cells.rows]] = 0.0
         scores = evidence.counted.raised(learned, [own.rows for own in evidence.cells], CONFIDENT)
         places = [
             np.flatnonzero(
