@@ -146,8 +146,8 @@ class WrongCellFinder:
         learned = scorer.score(evidence, self.n_jobs)
         for own, cells in zip(learned, evidence.cells, strict=True):
             if cells.column.name == later_dates:
-                values = cells.column.values
-                own[are_near(values, order >= n_known)[cells.rows]] = 0.0
+                is_near = are_near(cells.column.values, order >= n_known)
+                own[is_near[cells.rows]] = 0.0
         scores = evidence.counted.raised(learned, [own.rows for own in evidence.cells], CONFIDENT)
         places = [
             np.flatnonzero(
