@@ -213,6 +213,12 @@ def test_notes_on_the_sequence(frame, options, code):
     assert codes == [*(["context"] if options else []), code]
 
 
+def test_the_note_on_a_gap_names_the_group():
+    frame = pd.concat([series(plant="A"), series(plant="B").drop(range(100, 140))])
+    [_, note] = Preparation(by="plant", over="time").fit(frame).record_.messages
+    assert str(note).endswith("is 41 steps long, after 2024-01-05 03:00 with plant 'B'.")
+
+
 def test_no_note_on_an_order_that_tells_nothing():
     rng = np.random.default_rng(0)
     assert not Preparation().fit(series(heat=rng.normal(size=400))).record_.messages

@@ -299,12 +299,16 @@ class Context:
             own = (self.on_scale(values) - middles) / spreads
         return np.where(np.isfinite(own), own, np.nan)
 
-    def words(self, group: int) -> str:
-        """Name a group, and what else is compared."""
+    def group_words(self, group: int) -> str:
+        """Name a group; nothing if there is one, or if it is new."""
         known = self.groups[group] if group < len(self.groups) else ()
         pairs = zip(self.by, known, strict=False)
         parts = [f"{name} {text!r}" if text else f"{name} missing" for name, text in pairs]
-        words = [f"with {', '.join(parts)}"] if parts else []
+        return f"with {', '.join(parts)}" if parts else ""
+
+    def words(self, group: int) -> str:
+        """Name a group, and what else is compared."""
+        words = [own] if (own := self.group_words(group)) else []
         words += ["at that time"] if self.over else []
         return " ".join(words + (["in rows like it"] if self.target else []))
 
@@ -335,7 +339,10 @@ class Context:
             notes.append(Message("new-groups", what, n=n_rows, names=listed(keys)))
         if self.past is not None:
             times = _times(rows, self.over[0])
-            notes += self.past.notes(given.groups, times, self.over[0], has_groups=bool(self.by))
+            words = [
+                self.group_words(group) or "in a new group" for group in range(len(self.groups) + 1)
+            ]
+            notes += self.past.notes(given.groups, times, self.over[0], words if self.by else ())
         return notes
 
 

@@ -237,14 +237,17 @@ class Past:
         place = np.where(place >= 0, numbers[n_known:][place] if len(rows) else -1, -1)
         return groups[kept], times[kept], both[kept], place
 
-    def notes(self, groups: Codes, times: Values, name: str, *, has_groups: bool) -> list[Message]:
-        """Say which steps between rows are too long, and whether several rows share most times."""
+    def notes(self, groups: Codes, times: Values, name: str, words: Sequence[str]) -> list[Message]:
+        """Say which steps between rows are too long, and whether several rows share most times.
+
+        `words` name the groups, if there are any.
+        """
         known = np.flatnonzero(~np.isnan(times))
         order = known[np.lexsort((times[known], groups[known]))]
         groups, times = groups[order], times[order]
         steps = np.diff(times)
         inside = groups[1:] == groups[:-1]
-        if not has_groups and len(steps) and np.mean(steps == 0) > _SHARED:
+        if not words and len(steps) and np.mean(steps == 0) > _SHARED:
             what = "Most times in {column} have several rows; {by} can tell them apart."
             return [Message("shared-times", what, column=repr(name), by=Setting("by"))]
         inside &= steps > 0
@@ -257,11 +260,12 @@ class Past:
             return []
         longest = int(np.argmax(np.where(is_gap, steps, 0.0)))
         start = float(times[longest])
-        what = "{column} has {n}; the longest is {steps} steps long, after {start}."
+        what = "{column} has {n}; the longest is {steps} steps long, after {start}{where}."
         values = {
             "n": counted(int(is_gap.sum()), "gap"),
             "steps": round(float(steps[longest]) / usual),
             "start": date_text(start) if self.is_date else number_text(start),
+            "where": f" {words[groups[longest]]}" if words else "",
         }
         return [Message("gaps", what, column=repr(name), **values)]
 
