@@ -128,7 +128,7 @@ class Reading(Options):
 
     label: str | None = option(
         None,
-        "Column (or array) that marks outliers; it only measures the result.",
+        "Column (or array) with known outliers; used only to measure the result.",
         details="It is removed from the table. It holds two values: 0/1, -1/1 (-1 is the outlier, "
         "as in scikit-learn), false/true, no/yes, n/y, n/o, inlier/outlier, normal/anomaly, "
         "normal/outlier or normal/abnormal.",
@@ -171,7 +171,7 @@ class Reading(Options):
     )
     na: Words = option(
         (),
-        "A further word for a missing value; COLUMN=WORD is one in that column alone.",
+        "Another word for a missing value; COLUMN=WORD applies to one column.",
         details="The usual words in text are known (empty, NA, NaN, null, None, ?, - and similar). "
         'Numbers are compared by value: ``"-999"`` is also -999.0. ``"q3=99"`` or ``{"q3": 99}`` '
         "counts in the column q3 alone; before a word of all columns that contains = stands one "
@@ -201,7 +201,8 @@ class Reading(Options):
     )
     dayfirst: bool | None = option(
         None,
-        "Whether dates such as 03/04/2024 begin with the day, if their column does not tell.",
+        "Read dates such as 03/04/2024 as day first or month first, if the column does not show "
+        "which.",
         flags=("--dayfirst", "--monthfirst"),
         is_kept=True,
         label="Dates such as 03/04/2024",
@@ -209,9 +210,9 @@ class Reading(Options):
     )
     bad_values: BadValues | None = option(
         None,
-        "What to do with other values in a column of numbers or dates: finding (the default: "
-        "missing, and listed as wrong cells), missing, text (the column is read as text) or error. "
-        "In chunks, text refuses such a value outside the sample.",
+        "What to do with values that do not fit a column of numbers or dates: finding (default: "
+        "missing, listed as wrong), missing, text (read the column as text) or error. In a file "
+        "read in chunks, 'text' is an error for values outside the sample.",
         metavar="KIND",
         is_kept=True,
         label="Values that do not fit a column",
@@ -329,52 +330,51 @@ class Columns(Options):
     title: ClassVar[str] = "Columns"
 
     ignore: Names = option(None, "A column that is not used.", **_ROLE)
-    only: Names = option(None, "A column that is used; all that are not named are not.", **_ROLE)
+    only: Names = option(
+        None, "A column to use; all columns that are not named are left out.", **_ROLE
+    )
     id: Names = option(None, "A column that names the rows: shown first and not used.", **_ROLE)
     category: Names = option(
         None,
-        "A column whose numbers are names, as codes are.",
+        "A column whose numbers are codes, not amounts.",
         details="It is used even if it is unrelated to every other column.",
         **_ROLE,
     )
     date: Names = option(
         None,
-        "A column that holds dates, also as 20240131 or seconds since 1970; dates are not used.",
+        "A column of dates, also written as 20240131 or seconds since 1970. Dates are not used for "
+        "scores.",
         details="Years, days of Excel and milliseconds since 1970 are dates, too. Those named in "
-        "`time` are used.",
+        "`time` are used for scores.",
         **_ROLE,
     )
     time: Names = option(
         None,
-        "A date column whose time is used: rows of a later time are then unusual.",
+        "A date column to use for scores. Later dates will look unusual.",
         details="It is used as days since 1970-01-01 (UTC if no zone is given).",
         **_ROLE,
     )
     by: Names = option(
         None,
-        "A column of groups: rows are judged by what is usual in their own group.",
+        "A column of groups: compare each row with its own group.",
         details="Of several columns each combination is a group. What is usual in a small group is "
         "partly that of the whole; a row of a new group is judged by the whole.",
         **_ROLE,
     )
     over: Names = option(
         None,
-        "The column, a time or a number, that orders the rows: they are judged by their past.",
+        "A time or number that orders the rows: compare each row with the rows before it.",
         details="Hours, weekdays and months count if the numbers depend on them, and a number that "
         "stays the same for too long is unusual. With `by` the past is that of the row's group.",
         **_ROLE,
     )
     target: Names = option(
         None,
-        "The column of numbers to judge, given the others, which only explain it.",
+        "The numeric column to judge; the other columns predict it.",
         **_ROLE,
     )
-    high: Names = option(
-        None, "A column of numbers of which only unusually high values count.", **_ROLE
-    )
-    low: Names = option(
-        None, "A column of numbers of which only unusually low values count.", **_ROLE
-    )
+    high: Names = option(None, "A numeric column: only unusually high values of it count.", **_ROLE)
+    low: Names = option(None, "A numeric column: only unusually low values of it count.", **_ROLE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -385,8 +385,8 @@ class Picking(Options):
 
     learner: "str | PathLike[str] | Artifact" = option(
         "default",
-        "The learner that picks: default, a name that 'metaod learners' lists, or a file that "
-        "'metaod train' wrote.",
+        "The learner that chooses: default, metaod (the paper's), or a file that 'metaod train' "
+        "wrote.",
         metavar="NAME",
     )
     pick: Pick = option(
@@ -397,7 +397,7 @@ class Picking(Options):
     )
     exclude: "str | ModelSpec | Iterable[str | ModelSpec] | None" = option(
         None,
-        "A family or model that is not picked, nor in an average.",
+        "Leave out this family or model, also from averages.",
         metavar="MODEL",
         convert=_models,
     )
@@ -409,7 +409,7 @@ class Picking(Options):
     )
     max_seconds: float | None = option(
         None,
-        "Pick only models expected to fit in this time, with all members of an average.",
+        "Pick only models (or averages) that are expected to fit in this time.",
         metavar="S",
         above=0,
         legal="a number above 0",
@@ -445,8 +445,8 @@ class Fitting(Options):
 
     contamination: float | Literal["auto"] = option(
         "auto",
-        "Share of rows to flag by their scores, as 5% or 0.05; auto flags rows above a clear gap "
-        "in the scores, else few, and rows with wrong cells.",
+        "Share of rows to flag, such as 5% or 0.05. auto: rows with wrong cells, and rows above a "
+        "clear gap in the scores or, without a gap, the top 1% (at most 100).",
         metavar="SHARE",
         legal="'auto' or a number in the range (0, 0.5], as 0.05 or 5%",
         convert=_share,
@@ -468,23 +468,23 @@ class Checking(Options):
 
     false_alarms: float | str | None = option(
         None,
-        "Flag at most this share of ordinary rows, as 1% or 0.01; 1% by default, or more if the "
-        "first table has too few rows to promise it.",
+        "Flag at most this share of ordinary rows, such as 1% or 0.01. Default: 1%, or for a "
+        "small first table the smallest share that it allows.",
         metavar="SHARE",
         legal="a number in the range (0, 0.5], as 0.01 or 1%",
         convert=_share_alone,
     )
     false_discoveries: float | str | None = option(
         None,
-        "Instead: of the flagged rows at most this share is ordinary, on average.",
+        "Instead of false alarms: at most this share of the flagged rows is ordinary, on average.",
         metavar="SHARE",
         legal="a number in the range (0, 0.5], as 0.05 or 5%",
         convert=_share_alone,
     )
     max_findings: int | None = option(
         None,
-        "So many flagged rows still count as clean; by default as many as chance explains, and "
-        "none with false discoveries.",
+        "The check passes with up to N flagged rows. Default: as many as chance explains; 0 with "
+        "false discoveries.",
         metavar="N",
         minimum=0,
     )
@@ -508,7 +508,7 @@ class Writing(Options):
 
     sort: bool = option(False, "Write the most outlying rows first.")
     flagged_only: bool = option(False, "Write only the rows that are flagged.")
-    why: bool = option(False, "Write a column why: what sets each flagged row apart.")
+    why: bool = option(False, "Write a column why: why each flagged row is unusual.")
     no_formulas: bool = option(
         False, "Write a ' before cells that a spreadsheet would run as formulas (=, +, -, @)."
     )

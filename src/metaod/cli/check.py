@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _COMMAND = "metaod check"
 _FINDINGS = 3  # the exit code
-_AGAINST = "The pick of the first table, which 'metaod detect --save' wrote."
+_AGAINST = "The saved pick of the first table (from 'metaod detect --save')."
 _JOBS = Fitting.declared()["n_jobs"]
 _MOST_ROWS = 100  # in a JUnit file
 
@@ -36,7 +36,7 @@ class Asked(Options):
         None, "Write the result as JUnit XML, which build servers show.", metavar="FILE"
     )
     n_jobs: int = option(-1, _JOBS.help, metavar=_JOBS.metavar, flags=_JOBS.flags)
-    quiet: bool = option(False, "Print the summary alone, in one line.", flags=("--quiet", "-q"))
+    quiet: bool = option(False, "Print only the summary line.", flags=("--quiet", "-q"))
     json: bool = option(False, "Print JSON instead of a table.")
 
 
@@ -49,18 +49,18 @@ def check(
     checking: Checking,
     reading: Reading,
 ) -> None:
-    """Check later rows against a table: unusual rows, wrong cells, drift, changed columns.
+    """Check whether later rows are like those of a first table.
 
-    The pick of the first table ('metaod detect first.csv --save pick.mod') holds
-    rows that were judged by models that had not learned from them. A row is
-    flagged if few of these are as unusual, so that of rows like those of the
-    first table at most the promised share is flagged (--false-alarms). The check
-    fails if more rows are flagged than chance explains, or more than
-    --max-findings; if a column drifts; or if one is missing or has another type.
-    The last line of each file sums it up. Files are read whole, not in chunks.
+    A saved pick ('metaod detect first.csv --save pick.mod') contains rows that
+    its models did not learn from. A later row is flagged if very few of these
+    rows are as unusual, so at most the promised share of ordinary rows is flagged
+    (--false-alarms). The check fails if more rows are flagged than chance
+    explains (or than --max-findings), if a cell is almost certainly wrong, if a
+    column drifts, or if a column is missing or has another type. The last line
+    for each file is a summary. Files are read whole, not in chunks.
 
-    Exit codes: 0 clean; 3 findings; 2 an error that you can correct; 1 a defect
-    in metaod; 130 interrupted.
+    Exit codes: 0 passed; 3 failed: there are findings; 2 an error that you can
+    correct; 1 a defect in metaod; 130 interrupted.
     """  # fmt: skip
     from metaod._files import replace_file, writable_path
     from metaod.detection import check as check_rows

@@ -35,7 +35,7 @@ def compare(
     reading: Reading,
     json: Json = False,
 ) -> None:
-    """Measure the pick beside isolation forest and PyOD's ADEngine, on labelled tables.
+    """Compare MetaOD with isolation forest and PyOD's ADEngine on labelled tables.
 
     Name the label column with --label. All three methods score the same
     prepared table, and the label only measures them: average precision (AP),

@@ -45,7 +45,7 @@ class Asked(Options):
     )
     report: str | None = option(
         None,
-        "Write a report to look at: one .html file, or into a folder (FOLDER/).",
+        "Write an HTML report: one .html file, or a folder (FOLDER/).",
         metavar="FILE",
     )
     top_n: int | None = option(None, "Flag exactly the N highest scores.", metavar="N", minimum=1)
@@ -63,16 +63,18 @@ class Asked(Options):
     )
     accept: str | None = option(
         None,
-        "The file of --cells in which you wrote yes in the column accept, and maybe a value of "
-        "your own in suggestion; for --fix.",
+        "The findings file (from --cells) with 'yes' in the column accept; your own value can be "
+        "in suggestion. Used with --fix.",
         metavar="CELLS",
     )
     top: int = option(10, "Findings and rows to show on the screen.", metavar="N", minimum=0)
     save: str | None = option(
-        None, "Save the fitted pick for --apply; the file holds the table's values.", metavar="FILE"
+        None,
+        "Save the fitted models (the pick) for --apply. The file contains values of the table.",
+        metavar="FILE",
     )
     apply: str | None = option(
-        None, "Score with a saved pick instead of a new one.", metavar="FILE"
+        None, "Score with a saved pick instead of choosing models again.", metavar="FILE"
     )
     sign: str | None = option(
         None, "Sign the file of --save with the key in this file (HMAC-SHA256).", metavar="KEYFILE"
@@ -111,21 +113,20 @@ def detect(
     columns: Columns,
     reading: Reading,
 ) -> None:
-    """Find the outliers of a table without labels: pick a model, fit it, score every row.
+    """Find the wrong cells and unusual rows of a table.
 
-    First come the cells that are probably wrong, with what was expected, then
-    the unusual rows. Rows get a score (higher is more outlying), a rank (1 is
-    the most outlying) and a flag (1 for an outlier, or a row with wrong cells).
-    -o writes the table as it was with these columns, and suspect, the row's
-    most certain finding: delimited text keeps every byte, its delimiter,
-    encoding and line ends, and a workbook its sheets, formulas and formats.
-    With '-o -' it goes to stdout and all messages to stderr. With --json, one
-    object for one table with all findings and flagged rows, and a list of
-    objects for several. A large file is read in chunks and may exceed the
-    memory; the pick is then fitted to a sample of its rows (--stream).
+    The screen lists the cells that are probably wrong, then the unusual rows.
+    Each row gets a score (higher is more unusual), a rank (1 is the most unusual)
+    and a flag (1 for an unusual row, or a row with wrong cells). -o writes the
+    table with these columns and 'suspect', the row's most certain finding;
+    everything else in the file stays the same. With '-o -' the table goes to
+    stdout and all messages to stderr. --json prints all findings and flagged
+    rows: one object for one table, a list of objects for several. A large file is
+    read in chunks, so it can be larger than the memory; the models are then
+    fitted to a sample of its rows (--stream).
 
-    To correct a table, write the findings (--cells cells.csv), put yes into
-    the column accept of those you agree with, and run the command again with
+    To correct a table, write the findings (--cells cells.csv), put yes in the
+    column accept of those you agree with, and run the command again with
     --accept cells.csv --fix corrected.csv.
 
     Exit codes: 0 scored, with or without outliers; 2 an error that you can

@@ -61,7 +61,7 @@ def make_app(words: Sequence[str] = ()) -> typer.Typer:
     app = typer.Typer(
         name="metaod",
         epilog=examples[""],
-        help="Pick an outlier detector and its hyperparameters for a table without labels.",
+        help="Find wrong cells and unusual rows in a table, without labels.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -129,7 +129,7 @@ def options(
         bool, typer.Option("--debug", help="Show the traceback of an error.")
     ] = False,
 ) -> None:
-    """Pick an outlier detector and its hyperparameters for a table without labels."""
+    """Find wrong cells and unusual rows in a table, without labels."""
 
 
 def main(argv: list[str] | None = None) -> NoReturn:

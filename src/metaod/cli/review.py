@@ -35,12 +35,15 @@ class Asked(Options):
         1, "Rows to show and to answer at once.", metavar="N", minimum=1, maximum=99
     )
     answers: int | None = option(
-        None, "Answers that the label gives; 10 by default.", metavar="N", minimum=1
+        None,
+        "With --label: how many answers the label gives; 10 by default.",
+        metavar="N",
+        minimum=1,
     )
     strategy: Literal["found", "learn"] = option(
         "found",
-        "What questions are for: found (rows that are probably outliers), or learn (rows that may "
-        "be outliers or not, for a better ranking of the others).",
+        "Which rows to ask about: found (probable outliers) or learn (uncertain rows, to rank the "
+        "others better).",
         metavar="KIND",
     )
 
@@ -55,20 +58,19 @@ def review(
     columns: Columns,
     reading: Reading,
 ) -> None:
-    """Look at one row after another, say whether it is an outlier: the ranking learns from it.
+    """Answer which rows are outliers; the ranking learns from it.
 
-    Shows the row that is most likely an outlier, with the columns that set it
-    apart. Press y (an outlier), n (none), ? (unsure: not asked again), b (back
-    to the row before) or q (quit). Every answer is in the marks file before the
-    next row is shown; start the command again to go on. Use the answers with
-    'metaod detect TABLE --marks FILE'.
+    Shows the row that is most likely an outlier, with the columns that make it
+    unusual. Press y (an outlier), n (not an outlier), ? (unsure: not asked
+    again), b (back: take the last answer back) or q (quit). Each answer is saved
+    before the next row is shown; start the command again to continue. Use the
+    answers with 'metaod detect TABLE --marks FILE'.
 
-    With --batch 10, answer a list in one line: a letter for each row, as
+    With --batch 10, answer a list in one line: a letter for each row, such as
     ynn?ynnnnn, or the numbers of the rows that are outliers, or none. Answers
-    can be piped, one a line. With --label (or --example --answers 10), the
-    label answers about half of the rows in your place, and the command prints
-    how the average precision (AP) on the other half changes; nothing is
-    written.
+    can be piped, one per line. With --label (or --example --answers 10), the
+    label answers about half of the rows for you, and the command prints how the
+    average precision (AP) on the other half changes; nothing is written.
     """  # fmt: skip
     plays = reading.label is not None or (example and asked.answers is not None)
     _refuse_together(file, asked, plays=plays)

@@ -48,7 +48,7 @@ def select(
     reading: Reading,
     json: Json = False,
 ) -> None:
-    """Pick a model for a table without labels: ranking, explanation and confidence.
+    """Show which models would be chosen for a table, and why.
 
     Nothing is fitted; 'metaod detect' does that. With --json, one object for
     one table, and a list of objects for several.
@@ -104,7 +104,7 @@ def _print(selection: "Selection", table: "Table", top: int, *, verbose: bool) -
     if hidden > 0:
         out.print(f"... and {counted(hidden, 'more model')}; --top shows them")
     if is_wide and not verbose:
-        out.print("models without the names of their parameters; --verbose shows them")
+        out.print("Parameter names are hidden; --verbose shows them.")
     if selection.passed_over:
         n_over = counted(len(selection.passed_over), "model")
         out.print(f"{n_over} left out: not allowed, too costly, or not for this table")

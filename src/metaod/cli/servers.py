@@ -48,7 +48,7 @@ def serve(
     asked: Serving,
     limits: Limits,
 ) -> None:
-    """Open a local page: drop a table, find its outliers, review them, download the result.
+    """Open a page in the browser: choose a table, check findings, review rows, download the result.
 
     The page and its files stay on this machine: nothing is sent anywhere else.
     Uploads are deleted when they are not used any more, and when the server
@@ -116,11 +116,12 @@ class Allowing(Options):
 
 @with_options
 def mcp(*, asked: Allowing) -> None:
-    """Serve tools to an assistant: inspect, select, detect, explain rows, review.
+    """Let an AI assistant use MetaOD (MCP server).
 
-    Speaks the Model Context Protocol (MCP) on standard input and output; a
-    client such as an editor or a chat program starts this command. It reads
-    only what --allow names, and writes only with --allow-write. Needs
+    The tools: inspect, select, detect, explain rows, review. The command speaks
+    the Model Context Protocol (MCP) on standard input and output; a client such
+    as an editor or a chat program starts it. It reads only what --allow names,
+    and writes only with --allow-write. Needs
     'pip install "metaod-next[mcp]"'.
     """
     from metaod.agents import Access, serve

@@ -40,13 +40,13 @@ class Updating(Options):
 def update(
     pick: Pick, file: Rows, *, asked: Updating, reading: Reading, json: Json = False
 ) -> None:
-    """Fit a saved pick again to the rows that it knows and to new ones.
+    """Update a saved pick with new rows.
 
-    The models and options stay; usual values, categories and the threshold are
-    learned again from the rows in the pick and the new ones, each in the share
-    of the rows that it stands for, at most 20,000. Marks are kept. The old file
-    is replaced when the new one is complete. 'metaod info PICK' shows what a
-    pick has learned from, and what each update has changed.
+    The models and options stay. Usual values, categories and the threshold are
+    learned again from the rows in the pick and the new rows: from at most 20,000,
+    old and new in proportion to the rows that they stand for. Marks are kept. The
+    old file is replaced when the new one is complete. 'metaod info PICK' shows
+    what a pick has learned from, and what each update has changed.
     """
     from metaod import artifacts
     from metaod.detection import update as update_pick
