@@ -124,6 +124,19 @@ def test_a_number_that_is_rare_in_its_category_is_compared_with_the_category(mod
     assert -6 < float(low) < float(high) < 6
 
 
+def test_a_usual_range_has_only_values_that_occur():
+    rng = np.random.default_rng(1)
+    kind = rng.choice(["a", "b", "c"], 300)
+    paid = pd.Series(kind).map({"a": 0.0, "b": 40.0, "c": 80.0}) + rng.exponential(size=300)
+    frame = pd.DataFrame({"kind": kind, "paid": paid, "other": rng.normal(size=300)})
+    frame.loc[0, ["kind", "paid"]] = ["a", 79.0]
+    explained = MetaOD(contamination=0.03).fit(frame).explain_rows(0)[0]
+    reason = next(reason for reason in explained.reasons if reason.column == "paid")
+    low, _, high = reason.usual.removeprefix("usually ").split(" ")
+    assert reason.together
+    assert 0 < float(low) < 1 < float(high) < 10
+
+
 def test_a_gap_is_missing(model):
     reason = first(model, GAP)
     assert (reason.column, reason.value) == ("width (cm)", None)

@@ -137,7 +137,7 @@ class RowReasons:
         return "; ".join(map(str, self.main_reasons())) or str(self)
 
     def __str__(self) -> str:
-        return "; ".join(map(str, self.reasons)) or "no single value sets it apart"
+        return "; ".join(map(str, self.reasons)) or "no single value explains the score"
 
     def to_dict(self) -> dict[str, Any]:
         """Convert to plain data for JSON."""
@@ -372,6 +372,7 @@ class Explainer:
     def _range(self, read: ReadRows, row: int, place: int, values: Matrix) -> str:
         """Say what is usual among numbers of the matrix, in the user's units and the context."""
         record, words = self._preparation.columns_[place].record, ""
+        values = self._usual.within(read.starts[place], values)
         if read.given is not None and record.name in read.given.context.names:
             values = read.given.usual(row, record.name, values)
             words = read.given.words[row]

@@ -97,6 +97,7 @@ class UsualCells:
             spread = np.where(high > low, (high - low) / 1.35, self._X.std(axis=0))
         self._unit = np.where(spread > 0, spread, 1.0)
         self._Z = self._scaled(self._X)
+        self._low, self._high = self._X.min(axis=0), self._X.max(axis=0)
 
     def _scaled(self, X: Matrix) -> Matrix:
         """Return columns in a common unit, in which far values are not much farther."""
@@ -109,6 +110,12 @@ class UsualCells:
         n_own = self._X.shape[1]
         apart = np.abs(self._scaled(X[:, :n_own]) - self._scaled(changed[:, :n_own]))
         return np.asarray(apart.max(axis=1, initial=0.0))
+
+    def within(self, column: int, values: Matrix) -> Matrix:
+        """Clip a usual range of a column of the matrix to the values that usual rows have."""
+        middle = np.median(values)
+        low, high = min(self._low[column], middle), max(self._high[column], middle)
+        return np.clip(values, low, high)
 
     def fill_in(self, read: ReadRows, among: npt.NDArray[np.bool_] | None = None) -> ChangedRows:
         """Replace the cells of the rows, one at a time, by usual values.
@@ -196,7 +203,8 @@ class UsualCells:
                     farthest[key], fitting[key] = far, pair.middles[level]
                 if by_level[i, level] > largest[i]:
                     largest[i], oddest[i] = by_level[i, level], (category, number)
-                    ends = np.array([-_CENTRAL, _CENTRAL]) * pair.spreads[level]
+                    # each end twice: then they are the quantiles of .05 and .95
+                    ends = np.repeat([-_CENTRAL, _CENTRAL], 2) * pair.spreads[level]
                     in_category[key] = pair.middles[level] + ends
         for category, found in excesses.items():
             texts = self._levels_by_count(category)
