@@ -139,7 +139,7 @@ def test_an_ordinary_table_gets_the_usual_pick(linear):
     why, _ = explained(linear, ordinary(linear))
     assert why.pick == why.usual
     assert why.features.empty
-    assert "also the pick for an ordinary table" in str(why)
+    assert "also the pick for a typical table" in str(why)
 
 
 def test_a_learner_without_meta_features_gives_no_features():

@@ -45,9 +45,9 @@ def test_known_figures_are_passed_on(made):
     assert trust.beats == figures["beats_reference"]
     assert trust.loses == figures["loses_to_reference"]
     assert trust.warnings == ()
-    assert "expected to reach 0.60" in str(trust)
+    assert "Expected quality: 0.60" in str(trust)
     assert "0.40 to 0.90" in str(trust)
-    assert f"better than isolation forest, a common detector, for {trust.beats:.0%}" in str(trust)
+    assert f"better than isolation forest on {trust.beats:.0%}" in str(trust)
     assert "Warning" not in str(trust)
     assert json.loads(json.dumps(trust.to_dict(), allow_nan=False))["predicted"] == 0.6
 
@@ -84,63 +84,26 @@ def test_without_a_reference_it_is_not_mentioned(made):
 
 # warnings, each on and off
 
-UNLIKE = "unlike those that MetaOD has learned from"
+UNLIKE = "the learner knows no table like this one"
 
 
 def test_a_table_unlike_the_training_data(made):
     far = judged(made, distances=np.full(30, 1e6))
     assert far.unlikeness == 1.0
     assert UNLIKE in far.warnings[0]
-    assert "more so than all of them" in far.warnings[0]
     near = judged(made, distances=np.zeros(30))
     assert near.unlikeness == 0.0
     assert near.warnings == ()
-    # at the edge: 30 datasets, 27 of which are as unlike as the nearest nine tenths
-    own = np.sort(made.calibration.distances)
-    for place, warned in ((25, False), (26, False), (27, True), (28, True)):
-        trust = judged(made, distances=np.full(30, (own[place] + own[place + 1]) / 2))
+    farthest = made.calibration.distances.max()
+    for distance, warned in ((farthest, False), (1.01 * farthest, True)):
+        trust = judged(made, distances=np.full(30, distance))
         assert any(UNLIKE in text for text in trust.warnings) == warned
-    # 29 of 30 are 96.7 %: no share is made larger than it is
-    assert "than 96% of them" in trust.warnings[0]
-
-
-RISES = {
-    "regret_distance_correlation": 0.3,
-    "regret_distance_p": 0.001,
-    "regret_near": 0.05,
-    "regret_far": 0.25,
-}
-
-
-@pytest.mark.parametrize(
-    ("changes", "claimed"),
-    [
-        ({}, True),
-        ({"regret_distance_p": 0.2}, False),
-        ({"regret_distance_correlation": -0.3}, False),
-        ({"regret_far": 0.01}, False),
-        ({"regret_far": 0.0549}, False),
-    ],
-    ids=["rises", "by chance", "falls", "no more far away", "hardly more"],
-)
-def test_regret_is_only_mentioned_if_it_rises(made, changes, claimed):
-    warning = judged(made, distances=np.full(30, 1e6), **(RISES | changes)).warnings[0]
-    assert ("short of the best" in warning) == claimed
-    assert ("0.25" in warning) == claimed
-
-
-def test_without_figures_regret_is_not_mentioned(made):
-    artifact = replace(made, calibration=replace(made.calibration, figures={}))
-    trust = assess_trust(prepare(table(120)), artifact, np.full(30, 1e6), PREDICTION)
-    assert UNLIKE in trust.warnings[0]
-    assert "short of" not in trust.warnings[0]
-    assert math.isnan(trust.level)
 
 
 def test_a_small_table(made):
     smallest = int(made.history.shapes[:, 0].min())
     warning = judged(made, table(smallest - 1)).warnings[-1]
-    assert f"has {smallest - 1} rows; all 30 tables" in warning
+    assert f"has {smallest - 1} rows, and all 30 tables" in warning
     # as many rows as the smallest of 30, and more than 2 % of them
     assert judged(made, table(smallest)).warnings == ()
     shapes = np.column_stack([np.arange(100, 300), np.full(200, 3)])

@@ -25,17 +25,17 @@ _FIGURE_TITLES = {
     "n_datasets": "datasets",
     "n_origins": "origins",
     "mean_difference": "mean gain of the picks over PyOD's default iForest",
-    "beats_reference": "share of picks better than it by over .005",
-    "loses_to_reference": "share of picks worse than it by over .005",
-    "loses_much": "share of picks worse than it by over .05",
+    "beats_reference": "share of picks better than iForest by over .005",
+    "loses_to_reference": "share of picks worse than iForest by over .005",
+    "loses_much": "share of picks worse than iForest by over .05",
     "interval_level": "nominal coverage of the interval",
     "interval_coverage": "measured coverage of the interval",
     "interval_width": "mean width of the interval",
     "predicted_r2": "R² of the predicted performance",
-    "regret_distance_correlation": "rank correlation of distance and regret",
+    "regret_distance_correlation": "rank correlation of distance and loss to the best model",
     "regret_distance_p": "p-value of that correlation",
-    "regret_near": "mean regret of the nearest nine tenths",
-    "regret_far": "mean regret of the farthest tenth",
+    "regret_near": "mean loss to the best model, nearest nine tenths",
+    "regret_far": "mean loss to the best model, farthest tenth",
 }
 
 

@@ -68,7 +68,7 @@ class GainForest(Learner):
 
     name: ClassVar[str] = "gain_forest"
     title: ClassVar[str] = "Gain forest"
-    summary: ClassVar[str] = "gains over iForest on similar tables, less a price for losses"
+    summary: ClassVar[str] = "gains over iForest on similar tables, minus a penalty for losses"
     is_random: ClassVar[bool] = True
     legal = parameters(n_components=Whole(1), price=Number(0, 1, "[]"), loss=Number(0, 1, "[]"))
     learned: ClassVar[Mapping[str, Any]] = {

@@ -70,17 +70,17 @@ class Explanation:
         if self.usual is None:
             return "No explanation: the learner has no history, or does not know the model."
         if self.pick == self.usual:
-            return "It is also the pick for an ordinary table."
+            return "It is also the pick for a typical table."
         usual = family_names(member_ids(self.usual))
         is_same = usual == family_names(member_ids(self.pick))
         other = ", with other settings" if is_same else ""
-        return f"For an ordinary table the pick would be {usual}{other}."
+        return f"For a typical table, the pick would be {usual}{other}."
 
     def figures(self) -> list[str]:
         """Describe, line by line, the meta-features that favour it and the historical tables."""
         lines = []
         if len(self.features):
-            lines.append("Meta-features that favour it (this table; median):")
+            lines.append("Meta-features that favour this pick (this table; median of all tables):")
             lines.extend(
                 f"  {row.feature}: {_shown(row.value, '.4g')}; {row.ordinary:.4g}"
                 for row in self.features.itertuples()

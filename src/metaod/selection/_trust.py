@@ -15,14 +15,17 @@ from metaod.tables import PreparationRecord, PreparedTable
 if TYPE_CHECKING:
     from metaod.artifacts import Artifact
 
-# a table is unlike the training data if it is farther from it than this share of its datasets; the
-# calibration measures the regret of the farthest tenth at the same cut
-_UNLIKE = 0.9
 SMALL = 0.02  # a table is small if less than this share of the training datasets are no larger
 _SAMPLE = 10_000  # rows in which duplicates are counted
 # shares of a table's and of a column's values above which a note reports that they were filled in
 _MANY_MISSING, _MOSTLY_MISSING = 0.2, 0.5
 
+# The loss to the best model is larger for tables far from the others, but not the loss to iForest:
+# so this is only for a table that is farther than all others, of which nothing is measured.
+_UNLIKE = (
+    "the learner knows no table like this one, so its choice may not suit it: check some of the "
+    "flagged rows by hand"
+)
 _FIGURES = ("predicted", "low", "high", "level", "coverage", "beats", "loses", "unlikeness")
 
 
@@ -76,19 +79,22 @@ class Trust:
         if not self.is_calibrated:
             return "No confidence estimate: the learner is not calibrated for this pick."
         if self.is_fixed:
-            text = "On tables where the outliers are known, this ranking reached"
-            text += f" {self.predicted:.2f} on average"
+            title = "Mean quality on tables with known outliers"
         else:
-            text = f"This ranking is expected to reach {self.predicted:.2f}"
-        text += (
-            f", where 0 is the worst model for a table and 1 the best ({self.low:.2f} to "
-            f"{self.high:.2f} for {self.level:.0%} of tables)."
+            title = "Expected quality"
+        text = (
+            f"{title}: {self.predicted:.2f} on a scale from 0 (the worst model for the table) to 1 "
+            f"(the best); for {self.level:.0%} of tables it is {self.low:.2f} to {self.high:.2f}."
         )
         if not np.isnan(self.beats):
-            seen = "these tables" if self.is_fixed else "tables that were new to it"
+            whose = (
+                "On these tables, it was"
+                if self.is_fixed
+                else "On tables that the learner had not learned from, its picks were"
+            )
             text += (
-                f"\nOn {seen} it was better than isolation forest, a common detector, for "
-                f"{self.beats:.0%} and worse for {self.loses:.0%}."
+                f"\n{whose} better than isolation forest on {self.beats:.0%} and worse on "
+                f"{self.loses:.0%}."
             )
         return text
 
@@ -117,8 +123,8 @@ def assess_trust(
         return Trust(warnings=tuple(warnings))
     figures = calibration.figures
     unlikeness = calibration.unlikeness(distances)
-    if unlikeness > _UNLIKE:
-        warnings.insert(0, _about_unlikeness(unlikeness, figures))
+    if unlikeness >= 1:
+        warnings.insert(0, _UNLIKE)
     unknown = float("nan")
     return Trust(
         *prediction,
@@ -145,17 +151,6 @@ def committee_trust(
     return Trust(**figures, warnings=warnings, is_fixed=True)
 
 
-def _about_unlikeness(unlikeness: float, figures: dict[str, float]) -> str:
-    # rounded down: 99.9 % are not all
-    share = "all" if unlikeness >= 1 else f"{int(100 * unlikeness)}%"
-    text = f"the table is unlike those that MetaOD has learned from, more so than {share} of them"
-    near, far = figures.get("regret_near", 0.0), figures.get("regret_far", 0.0)
-    rises = figures.get("regret_distance_correlation", 0.0) > 0 and round(far, 2) > round(near, 2)
-    if rises and figures.get("regret_distance_p", 1.0) < 0.05:
-        text += f" (there the picks fell {far:.2f} short of the best model, elsewhere {near:.2f})"
-    return f"{text}; check the flagged rows by hand"
-
-
 def _about_size(prepared: PreparedTable, sizes: Sequence[int], n_tables: int) -> list[str]:
     """Warn of a table that is smaller than nearly all; `sizes` are those of the smallest."""
     n_rows = len(prepared.X)
@@ -164,7 +159,8 @@ def _about_size(prepared: PreparedTable, sizes: Sequence[int], n_tables: int) ->
         return []
     larger = f"all {n_larger}" if n_larger == n_tables else f"{n_larger} of the {n_tables}"
     known = f"{larger} tables that MetaOD has learned from have more"
-    return [f"the table has {n_rows} rows; {known}; add rows if you can"]
+    what = "scores from so few rows are less reliable"
+    return [f"the table has {n_rows} rows, and {known}; {what}: check the flagged rows by hand"]
 
 
 def _about_rows(prepared: PreparedTable) -> list[str]:
