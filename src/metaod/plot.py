@@ -126,7 +126,7 @@ def reasons(detector: "MetaOD", row: Any, ax: "Axes | None" = None, *, top: int 
     shares = [reason.share for reason in explained.reasons]
     ax.barh(places, shares, color=_FLAGGED, hatch="////", edgecolor="white")
     if not labels:
-        ax.text(0.5, 0.5, "no single value sets it apart", ha="center", transform=ax.transAxes)
+        ax.text(0.5, 0.5, "no single value explains the score", ha="center", transform=ax.transAxes)
     ax.set_yticks(places, labels)
     ax.set(xlim=(0, 1), xlabel="share of the score that it explains")
     ax.set_title(f"row {explained.row + 1}, score {explained.score:.4g}")

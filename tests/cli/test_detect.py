@@ -64,7 +64,7 @@ def test_cells_are_shown_as_the_file_has_them(call, tmp_path):
     frame.to_parquet(tmp_path / "t.parquet")
     for name in ("t.csv", "t.parquet"):
         out = call(tmp_path / name, "--top", 1).out
-        wrong, _, rows = out.partition("what sets it apart")
+        wrong, _, rows = out.partition("why it is unusual")
         assert " amount 9.185.730,55: " in wrong
         first = next(line for line in rows.splitlines() if line.split()[:1] == ["1"])
         assert " amount 9.185.730,55 (in no other row" in first

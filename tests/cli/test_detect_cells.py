@@ -45,7 +45,7 @@ def test_findings_come_first_and_lead_to_a_corrected_copy(call, tmp_path):
     assert after == before.replace(b"5000.5", b"9.5")
     assert (tmp_path / "fixed.csv.log.csv").read_text().splitlines()[1] == "10,b,5000.5,9.5"
     assert "fixed.csv" in out
-    assert "probably wrong: no cell" in call("fixed.csv").out
+    assert "probably wrong: no cells" in call("fixed.csv").out
     found = json.loads(call("t.csv", "--json").out)["wrong"]
     assert (found["n_cells"], found["cells"][0]["row"]) == (1, 10)
     assert json.loads(call("t.csv", "--rows-only", "--json").out)["wrong"] is None

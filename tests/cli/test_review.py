@@ -89,7 +89,7 @@ def test_a_row_with_the_columns_that_set_it_apart_and_the_count(call, table):
     out = call("", table).splitlines()
     assert out[0].endswith("orders.csv: 60 rows × 4 columns")
     start = out.index("row 1   answered 0, outliers 0, about 12 left (6 to 21)")
-    assert out[start + 1] == "what sets it apart:"
+    assert out[start + 1] == "why it is unusual:"
     assert out[start + 2].split() == ["price", "250", "usually", "43.7", "to", "57.6"]
     assert out[start + 3].endswith("Mars   in no other row, usually north")
     assert out[start + 4].split()[:3] == ["order", "A-0", "weight"]
@@ -104,7 +104,7 @@ def test_reasons_come_first_and_in_their_order(call, table, monkeypatch):
     ]
     monkeypatch.setattr(MadeModel, "reasons", {0: reasons})
     out = call("", table).splitlines()
-    start = out.index("what sets it apart:")
+    start = out.index("why it is unusual:")
     shown = [line.split()[0] for line in out[start + 1 : start + 4]]
     assert shown == ["weight", "zone", "price"]  # the price is rare, but no reason
     assert out[start + 1].endswith("usually 4 to 5 with zone=north")
@@ -139,7 +139,7 @@ def test_a_gap_and_a_row_that_nothing_sets_apart(call, table):
     second, third = out.split("\nrow ")[2:]
     assert second.startswith("2   answered 1, outliers 1, about 12 left")
     assert "  weight   missing   in no other row\n" in second
-    assert "no single value sets it apart; least usual:\n" in third
+    assert "no single value is unusual; least usual:\n" in third
 
 
 def test_screens_of_many_columns_fit_in_80_columns_and_24_lines(call, tmp_path):

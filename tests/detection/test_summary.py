@@ -69,7 +69,7 @@ def test_it_says_how_the_table_was_read(summary):
 def test_it_names_the_pick_what_to_expect_and_similar_tables(summary):
     assert summary["pick"]["sentence"].endswith(", picked for this table.")
     assert sum(weight for _, weight in summary["pick"]["members"]) == pytest.approx(1)
-    assert summary["pick"]["expected"][0].startswith("This ranking is expected to reach 0.")
+    assert summary["pick"]["expected"][0].startswith("Expected quality: 0.")
     assert [row["method"] for row in summary["pick"]["measured"]] == [
         "MetaOD's pick",
         "isolation forest",

@@ -120,17 +120,22 @@ def _print(out: "Console", found: "Check", pick: str, top: int) -> None:
 
 
 def _reasons(found: "Check", most: int) -> list[list[str]]:
-    """Say what is probably wrong in each of the first flagged rows, or what sets it apart."""
+    """Say what is probably wrong in each of the first flagged rows, or why it is unusual."""
     import numpy as np
 
     assert found.found is not None  # noqa: S101 - rows are flagged
     wrong = [place in found.findings for place in found.rows[:most].tolist()]
     others = found.rows[:most][~np.array(wrong)]
     apart = dict(zip(others.tolist(), reasons_of(found.found, others), strict=True))
-    return [
-        apart.get(place) or [visible(own.sentence()) for own in found.findings[place]]
-        for place in found.rows[:most].tolist()
-    ]
+    return [apart.get(place) or _errors(found, place) for place in found.rows[:most].tolist()]
+
+
+def _errors(found: "Check", place: int) -> list[str]:
+    """Describe the findings of a row, and say if the row is flagged for them alone."""
+    texts = [visible(own.sentence()) for own in found.findings[place]]
+    if found.p_values[place] > found.limit:
+        texts[0] = f"flagged as almost certainly wrong: {texts[0]}"
+    return texts
 
 
 def _add_suite(suites: ET.Element, found: "Check") -> None:

@@ -21,7 +21,7 @@ MEASURES = ("AP", "ROC AUC", "P at n")
 _LONGEST_CELL = 20  # characters of a cell on the screen: 19-digit ids fit
 _GUTTER = 3  # between two columns of a grid
 _NUMBERS = ("rank", "row", "score", "p-value")
-_LEAST_WHY = 30  # characters for what sets a row apart
+_LEAST_WHY = 30  # characters for why a row is unusual
 _WHY_LINES = 2
 _ROW_NUMBERS = 10  # characters
 
@@ -51,7 +51,11 @@ def print_detection(
     flagged = f"flagged: {n_flagged:,} of {counted(n_rows, 'row')} ({n_flagged / n_rows:.1%})"
     if found.wrong is not None and n_flagged != found.n_unusual:
         n_wrong = int((found.wrong.flags() & (found.flags == 1)).sum())
-        out.print(f"{flagged}: {n_wrong:,} with wrong cells, {found.n_unusual:,} with a {limit}")
+        n_both = n_wrong + found.n_unusual - n_flagged
+        both = f", {n_both:,} for both" if n_both else ""
+        limit = limit.removeprefix("score ")
+        why = f"{n_wrong:,} with wrong cells, {found.n_unusual:,} for their score ({limit}){both}"
+        out.print(f"{flagged}: {why}")
     else:
         out.print(f"{flagged}, {limit}")
     out.print(_about_rule(found))
@@ -59,7 +63,7 @@ def print_detection(
         out.print(comparison_grid(found.compared))
     if top and (patterns := found.row_patterns()):
         rows = ((_row_numbers(own.rows), visible(own.sentence())) for own in patterns[:top])
-        listing = grid("row", "unusual rows that are alike", right=("row",), rows=rows)
+        listing = grid("row", "similar unusual rows", right=("row",), rows=rows)
         out.print(listing, width=width_of(out))
     if top:
         out.print(_top_rows(found, top, width_of(out)))
@@ -98,7 +102,7 @@ def _print_findings(out: "Console", found: "Detection", most: int, hint: str) ->
         return
     groups = found.cell_patterns
     if not groups:
-        out.print("probably wrong: no cell", style="bold")
+        out.print("probably wrong: no cells", style="bold")
         return
     n_rows = int(found.wrong.flags().sum())
     size = f"{counted(found.wrong.n_findings, 'cell')} in {counted(n_rows, 'row')}"
@@ -137,7 +141,7 @@ def _about_rule(found: "Detection") -> str:
 
 
 def _top_rows(found: "Detection", top: int, width: int) -> Any:
-    """Return the most outlying rows, with their names and what sets them apart."""
+    """Return the most outlying rows, with their names and why they are unusual."""
     places = found.top(top)
     columns = [
         ("rank", [str(rank) for rank in found.ranks_of(places).tolist()]),
@@ -149,7 +153,7 @@ def _top_rows(found: "Detection", top: int, width: int) -> Any:
         if _room([*columns, naming], width) < _LEAST_WHY:
             break
         columns.append(naming)
-    return grid_of_rows(columns, "what sets it apart", reasons_of(found, places), width)
+    return grid_of_rows(columns, "why it is unusual", reasons_of(found, places), width)
 
 
 def grid_of_rows(
@@ -173,7 +177,7 @@ def _room(columns: Sequence[Column], width: int) -> int:
 
 
 def reasons_of(found: "Detection", places: Any) -> list[list[str]]:
-    """Describe what sets rows apart, with the cells as the file has them."""
+    """Describe why rows are unusual, with the cells as the file has them."""
     texts = found.texts(places)
     described = []
     with ProgressLine("explaining rows") as line:

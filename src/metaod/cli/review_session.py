@@ -282,7 +282,7 @@ class _RowScreen:
         for cell in cells:
             if cell.sets_apart and len(apart) < _MOST_APART:
                 apart.setdefault(cell.name, cell)
-        heading = "what sets it apart:" if apart else "no single value sets it apart; least usual:"
+        heading = "why it is unusual:" if apart else "no single value is unusual; least usual:"
         for cell in cells:
             if cell.is_unusual and len(apart) < _LEAST_SHOWN:
                 apart.setdefault(cell.name, cell)

@@ -17,11 +17,11 @@ Rule = Literal["gap", "few", "share", "number", "answers", "before", "saved"]
 
 RULES: dict[Rule, str] = {
     "gap": "the rows above a clear gap in the scores",
-    "few": "the highest scores; few, because no clear gap tells how many",
+    "few": "no clear gap in the scores, so only the highest 1% (at most 100 rows)",
     "share": "the share that was asked for",
     "number": "the number that was asked for",
     "answers": "as many as the answers suggest",
-    "before": "as many as without answers; of a large table they do not tell how many",
+    "before": "as many as without answers, because the table is large",
     "saved": "scores above the threshold of the saved pick",
 }
 """What decides how many rows are flagged for their scores, as people read it."""

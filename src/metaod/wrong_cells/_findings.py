@@ -28,11 +28,11 @@ CERTAIN = 0.9
 _CERTAINTIES = {CERTAIN: "almost certain", 0.7: "likely", 0.0: "possible"}
 
 KINDS = {
-    "type": "not of the column's type",
-    "missing": "missing, and hardly ever missing elsewhere",
+    "type": "wrong type for this column",
+    "missing": "missing, which is rare in this column",
     "duplicate": "the same row twice",
-    "key": "occurs twice, and should occur once",
-    "formula": "breaks a rule of other columns",
+    "key": "occurs twice, but should be unique",
+    "formula": "does not follow from other columns",
     "order": "two dates in the wrong order",
     "dependency": "contradicts other rows with the same values",
     "decimal": "decimal shift?",
@@ -42,10 +42,10 @@ KINDS = {
     "swapped": "swapped with another column?",
     "code": "looks like a code for missing",
     "spelling": "misspelt?",
-    "spacing": "another case or spacing",
-    "pattern": "written unlike the rest of the column",
+    "spacing": "different case or spacing",
+    "pattern": "written differently from the rest of the column",
     "far": "far from all other values",
-    "series": "jumps out of its series",
+    "series": "does not fit its time series",
     "stuck": "stuck?",
     "number": "unexpected for this row",
     "category": "unexpected for this row",
@@ -105,7 +105,7 @@ class Finding:
         >>> print(Finding(3, "amount", "12400", "about 1,240", "decimal", 0.9).sentence())
         amount 12400: about 1,240 would be usual; decimal shift?
         >>> print(Finding(3, "name", "", "a value", "missing", 0.9).sentence())
-        name is missing, and hardly ever missing elsewhere
+        name is missing, which is rare in this column
         """
         if self.kind == "missing":
             return f"{self.column} is {KINDS[self.kind]}"
