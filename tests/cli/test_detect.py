@@ -253,7 +253,7 @@ def test_the_screen_shows_names_and_reasons_within_80_columns(call, tmp_path):
     frame.to_csv(tmp_path / "t.csv", index=False)
     lines = call(tmp_path / "t.csv", "--top", "3", "--id", "key").out.splitlines()
     start = next(i for i, line in enumerate(lines) if line.split()[:2] == ["rank", "row"])
-    assert lines[start].split()[4:] == ["key", "what", "sets", "it", "apart"]
+    assert lines[start].split()[4:] == ["key", "why", "it", "is", "unusual"]
     first = " ".join(" ".join(lines[start + 2 : start + 5]).split())
     assert first.startswith("1 41 ")
     assert " yes K40 a very long name of a column\\x1b of heights 900.0 (usually 152" in first
@@ -310,7 +310,7 @@ def test_roles_of_columns_are_saved_and_refused_with_apply(call, table, tmp_path
     pick = tmp_path / "pick.mod"
     out = call(table, "--ignore", "colour", "--id", "score", "--save", pick).out
     heading = next(line.split() for line in out.splitlines() if line.split()[:1] == ["rank"])
-    assert heading == ["rank", "row", "score", "flag", "score", "what", "sets", "it", "apart"]
+    assert heading == ["rank", "row", "score", "flag", "score", "why", "it", "is", "unusual"]
     assert "the scores do not use: ignored: 'colour'; identifier: 'score'." in out
     assert load(pick).ignore == ["colour"]
     FRAME.drop(columns="colour").to_csv(tmp_path / "later.csv", index=False)

@@ -172,8 +172,8 @@ _TOOLS = (
           "List rows of the ranking, the most outlying first; answers of a review count. "
           f"{_DATA}."),
     _Tool("explain_rows", _Rows,
-          "Name the columns that set rows apart, the values that are usual, and the share of the "
-          f"score that a usual value would remove. {_DATA}."),
+          "Name the columns that make rows unusual, the values that are usual, and the share of "
+          f"the score that a usual value would remove. {_DATA}."),
     _Tool("review_ask", _Ask,
           "Return the rows to show to a person next, who says whether each is an outlier. Only a "
           f"person who knows the data can answer; pass the answers to review_tell. {_DATA}."),

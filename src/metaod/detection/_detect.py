@@ -215,7 +215,7 @@ def detect_file(
     flagged_only : bool, default=False
         Whether to write only the flagged rows.
     why : bool, default=False
-        Whether to write a column that tells what sets each flagged row apart.
+        Whether to write a column that tells why each flagged row is unusual.
     reading : mapping, optional
         Options of :func:`metaod.read_table`, beside those of a saved pick; ``label`` is not among
         them.

@@ -305,7 +305,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     def explain_rows(
         self, rows: Any = None, *, top: int = 5, progress: OnProgress | None = None
     ) -> list[RowReasons]:
-        """Name the columns that set rows apart, the most important first.
+        """Name the columns that make rows unusual, the most important first.
 
         A cell is replaced by a value that is usual for the row, and the row is scored again: what
         the score loses is what the column explains. See docs/reasons.md.

@@ -76,7 +76,7 @@ def write_scored(
     no_formulas : bool, default=False
         Whether delimited text gets a quote before cells that a spreadsheet would run.
     why : bool, default=False
-        Whether a further column tells what sets each flagged row apart.
+        Whether a further column tells why each flagged row is unusual.
     progress : callable, optional
         Receives a :class:`ProgressReport` after every block of rows.
     """
