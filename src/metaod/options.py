@@ -330,9 +330,7 @@ class Columns(Options):
     title: ClassVar[str] = "Columns"
 
     ignore: Names = option(None, "A column that is not used.", **_ROLE)
-    only: Names = option(
-        None, "A column to use; all columns that are not named are left out.", **_ROLE
-    )
+    only: Names = option(None, "Use only this column.", **_ROLE)
     id: Names = option(None, "A column that names the rows: shown first and not used.", **_ROLE)
     category: Names = option(
         None,
@@ -342,15 +340,14 @@ class Columns(Options):
     )
     date: Names = option(
         None,
-        "A column of dates, also written as 20240131 or seconds since 1970. Dates are not used for "
-        "scores.",
+        "A column of dates (not used for scores), also written as 20240131 or seconds since 1970.",
         details="Years, days of Excel and milliseconds since 1970 are dates, too. Those named in "
         "`time` are used for scores.",
         **_ROLE,
     )
     time: Names = option(
         None,
-        "A date column to use for scores. Later dates will look unusual.",
+        "A date column to use for scores: later dates will look unusual.",
         details="It is used as days since 1970-01-01 (UTC if no zone is given).",
         **_ROLE,
     )

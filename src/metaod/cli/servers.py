@@ -48,7 +48,7 @@ def serve(
     asked: Serving,
     limits: Limits,
 ) -> None:
-    """Open a page in the browser: choose a table, check findings, review rows, download the result.
+    """Start a local page for the browser: choose a table, check findings, review rows, download.
 
     The page and its files stay on this machine: nothing is sent anywhere else.
     Uploads are deleted when they are not used any more, and when the server
