@@ -215,7 +215,7 @@ def with_stuck(found: WrongCells, table: Table, given: Given | None) -> WrongCel
     return WrongCells(cells.drop_duplicates(["row", "column"], ignore_index=True), row_scores)
 
 
-def _alternatives(cells: pd.DataFrame) -> "pd.Series[bool]":
+def _alternatives(cells: pd.DataFrame) -> npt.NDArray[np.bool_]:
     """Tell which corrections would fix again what a more certain one in their row fixes.
 
     If numbers contradict each other or a rule, one of them is wrong. Cells are in the order of
@@ -223,7 +223,7 @@ def _alternatives(cells: pd.DataFrame) -> "pd.Series[bool]":
     """
     own = cells[cells["kind"].isin(_OF_OTHERS) & cells["suggestion"].notna()]
     is_rule = own["kind"].isin(("formula", "dependency")).groupby(own["row"]).transform("any")
-    return cells.index.isin(own.index[is_rule & own.duplicated("row")])
+    return np.asarray(cells.index.isin(own.index[is_rule & own.duplicated("row")]))
 
 
 def _frame(records: list[tuple[Any, ...]]) -> pd.DataFrame:
