@@ -66,19 +66,21 @@ def test_findings_are_written_and_read_again(tmp_path, ending):
         getattr(frame, {"csv": "to_csv", "xlsx": "to_excel"}.get(ending, "to_parquet"))(
             path, index=False
         )
-    assert read_corrections(path) == (Correction(1, "price", "12,5", "1250,00"),)
+    assert read_corrections(path) == (Correction(1, "price", "12,50", "1250,00"),)
 
 
 def test_a_suggestion_has_the_decimals_of_its_column(tmp_path):
-    (tmp_path / "t.csv").write_text("n;price;total\n" + "1;89,0;12,00\n2;24,95;1,50\n" * 9)
+    rows = "1;89,0;12,00;5,41\n2;24,95;1,50;5,3128\n"
+    (tmp_path / "t.csv").write_text("n;price;total;lat\n" + rows * 9)
     table = read_table(tmp_path / "t.csv")
-    new = {"n": [4, 5], "price": [89.0, 1.255], "total": [-3, 4.5]}
+    new = {"n": [4, 5], "price": [89.0, 1.255], "total": [-3, 4.5], "lat": [5.5, 5.0]}
     findings = [(row, name, 1.0, "", "decimal", "", own, 0.95)
                 for name, values in new.items() for row, own in enumerate(values)]  # fmt: skip
     write_cells(found_in(table, *findings), tmp_path / "cells.csv")
     frame = pd.read_csv(tmp_path / "cells.csv", dtype=str).set_index(["column", "row"])
     assert {name: [frame["suggestion"][name, row] for row in "12"] for name in new} == {
         "n": ["4", "5"], "price": ["89,0", "1,255"], "total": ["-3,00", "4,50"],
+        "lat": ["5,5", "5"],
     }  # fmt: skip
 
 
@@ -95,11 +97,11 @@ def test_only_accepted_cells_of_a_text_change(tmp_path, encoding):
     write_cells(found_in(table, *FINDINGS), tmp_path / "cells.csv")
     accepted = read_corrections(accepting(tmp_path / "cells.csv", ["yes", "yes"]))
     log = write_corrected(table, accepted, tmp_path / "fixed.csv")
-    expected = TEXT.replace("1250,00", "12,5").replace("C;99", "C;")
+    expected = TEXT.replace("1250,00", "12,50").replace("C;99", "C;")
     assert (tmp_path / "fixed.csv").read_bytes() == expected.encode(encoding)
     assert log.name == "fixed.csv.log.csv"
     assert log.read_text().splitlines() == [
-        "row,column,before,after", '2,price,"1250,00","12,5"', "3,price,99,",
+        "row,column,before,after", '2,price,"1250,00","12,50"', "3,price,99,",
     ]  # fmt: skip
     own = accepting(tmp_path / "cells.csv", ["y", ""], suggestion=["13,00; or so", ""])
     write_corrected(table, read_corrections(own), tmp_path / "fixed.csv")

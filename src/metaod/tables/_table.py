@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property, partial
 from itertools import islice
+from statistics import mode
 from typing import Any, Self
 
 import numpy as np
@@ -30,7 +31,7 @@ from metaod.tables.readers._source import Source
 from metaod.tables.readers.memory import read_memory
 
 _BATCH = 2**16
-_FIRST_ROWS = 50
+_FIRST_ROWS = 100
 _EXACT_DIGITS = 15  # every number of that many digits is a double of its own
 _WHOLE = r"^ *(?:0|-?[1-9][0-9]*) *$"
 _NUMBER = r"^ *-?(?:0|[1-9][0-9]*)(?:{mark}[0-9]+)?(?:[eE][+-]?[0-9]+)? *$"
@@ -106,15 +107,17 @@ class Original:
 
     @cached_property
     def decimals(self) -> dict[str, int]:
-        """The decimals that the plain numbers of a column have at least, in the first rows."""
+        """The decimals that the numbers of a column have, if it keeps zeros at the end: 12.50."""
         if self.raw is None or self.source.stamp != self.stamp:
             return {}
         number = re.compile(rf"\s*[+-]?[0-9]+(?:{re.escape(self.raw.decimal)}([0-9]*))?\s*")
         columns = zip(*islice(self.raw.rows(), _FIRST_ROWS), strict=False)
         found = {}
         for name, cells in zip(self.raw.names, columns, strict=False):
-            matches = filter(None, map(number.fullmatch, cells))
-            found[name] = min((len(match[1] or "") for match in matches), default=0)
+            parts = [match[1] or "" for match in map(number.fullmatch, cells) if match]
+            usual = mode(map(len, parts)) if parts else 0
+            keeps_zeros = any(len(part) == usual and part.endswith("0") for part in parts)
+            found[name] = usual if keeps_zeros else 0
         return found
 
     def read_numbers(self, rows: npt.NDArray[np.intp] | None = None) -> Any:
