@@ -82,10 +82,6 @@ def detect(
         reader = MetaOD(**options) if model is None else model
         source = read_rows(reader, source, typed=True, is_later=model is not None)
     if isinstance(source, TableStream):
-        if marks is not None:
-            needed = "marks need all rows at once, and the file is read in chunks"
-            remedy = "read the table with 'metaod.read_table'"
-            raise UserError(needed, where=source.source.name, remedy=remedy)
         seed = seed_of(options.get("random_state", 0)) if model is None else model.fitted_.seed
         options["random_state"] = seed
         over = options.get("over") if model is None else model.over

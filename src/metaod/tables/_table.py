@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metaod.errors import BadParameter, Message, Setting, UserError, counted
+from metaod.errors import BadFile, BadParameter, Message, Setting, UserError, counted
 from metaod.options import BadValues, Reading
 from metaod.tables._column_types import Written
 from metaod.tables._column_values import Cells, Place
@@ -98,17 +98,25 @@ class Original:
 
     def texts(self, rows: Sequence[int]) -> dict[str, list[str]]:
         """Return the cells of some rows of delimited text by column; none if the file changed."""
-        if self.raw is None or self.source.stamp != self.stamp:
+        if self.raw is None or not self._is_there:
             return {}
         in_order = sorted(rows)
         fields = dict(zip(in_order, self.raw.rows(frozenset(rows)), strict=True))
         columns = zip(*(fields[row] for row in rows), strict=True)
         return {name: list(cells) for name, cells in zip(self.names, columns, strict=False)}
 
+    @property
+    def _is_there(self) -> bool:
+        """Whether the file has not been changed or removed."""
+        try:
+            return self.source.stamp == self.stamp
+        except BadFile:
+            return False
+
     @cached_property
     def decimals(self) -> dict[str, int]:
         """The decimals that the numbers of a column have, if it keeps zeros at the end: 12.50."""
-        if self.raw is None or self.source.stamp != self.stamp:
+        if self.raw is None or not self._is_there:
             return {}
         number = re.compile(rf"\s*[+-]?[0-9]+(?:{re.escape(self.raw.decimal)}([0-9]*))?\s*")
         columns = zip(*islice(self.raw.rows(), _FIRST_ROWS), strict=False)
