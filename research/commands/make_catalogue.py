@@ -4,8 +4,8 @@
 
 FOLDER holds the datasets and a catalog.csv that lists them (see `metaod.history.iter_folder`). The
 figures of every dataset of the catalogue's collections are computed and written into the catalogue;
-new datasets are added. Everything else in the catalogue (addresses, citations, licences) is written
-by hand and kept.
+new datasets are added. Everything else in the catalogue (addresses, citations, licences, which
+datasets the paper's testbed ST has) is written by hand and kept.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def main() -> None:
     collections = document["collections"]
     entries = [item for item in iter_folder(arguments.folder) if item.collection in collections]
     for entry in entries:
-        record = records.get(entry.full_name, {"sources": [], "homepage": ""})
+        record = records.get(entry.full_name, {"in_st": False, "sources": [], "homepage": ""})
         figures = figures_of(entry)
         changed = [key for key, value in figures.items() if record.get(key) != value]
         records[entry.full_name] = {**figures, **record, **figures}
@@ -62,6 +62,5 @@ def figures_of(entry: FolderEntry) -> dict[str, Any]:
         "columns": columns,
         "outliers": int(dataset.y.sum()),
         "origin": entry.origin,
-        "in_st": entry.in_st,
         "fingerprint": dataset.fingerprint,
     }

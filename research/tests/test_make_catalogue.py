@@ -15,13 +15,14 @@ def test_fills_in_figures_and_keeps_what_was_written_by_hand(tmp_path):
     for name in ("toys/known", "toys/Fresh", "other/ignored"):
         np.savez(folder / f"{name}.npz", X=X, y=y)
     (folder / "catalog.csv").write_text(
-        "collection,name,samples,features,origin,in_paper_st_table,file\n"
-        "toys,known,10,2,here,yes,toys/known.npz\n"
-        "toys,Fresh,10,2,there,no,toys/Fresh.npz\n"
-        "other,ignored,10,2,nowhere,no,other/ignored.npz\n"
+        "collection,name,samples,features,origin,file\n"
+        "toys,known,10,2,here,toys/known.npz\n"
+        "toys,Fresh,10,2,there,toys/Fresh.npz\n"
+        "other,ignored,10,2,nowhere,other/ignored.npz\n"
     )
     sources = [{"address": "https://example.org/known.npz", "kind": "npz", "status": "untested"}]
-    known = {"collection": "toys", "name": "known", "rows": 0, "sources": sources, "note": "kept"}
+    known = {"collection": "toys", "name": "known", "rows": 0, "in_st": True, "sources": sources}
+    known["note"] = "kept"
     lost = {"collection": "toys", "name": "lost", "rows": 5, "columns": 1, "outliers": 1}
     path = tmp_path / "catalogue.json"
     path.write_text(json.dumps({"collections": {"toys": {}}, "datasets": [lost, known]}))
