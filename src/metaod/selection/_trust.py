@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from metaod.artifacts import Artifact
 
 SMALL = 0.02  # a table is small if less than this share of the training datasets are no larger
-_SAMPLE = 10_000  # rows in which duplicates are counted
+_SAMPLE = 10_000  # rows among which equal ones are counted
 # shares of a table's and of a column's values above which a note reports that they were filled in
 _MANY_MISSING, _MOSTLY_MISSING = 0.2, 0.5
 
@@ -166,11 +166,11 @@ def _about_size(prepared: PreparedTable, sizes: Sequence[int], n_tables: int) ->
 def _about_rows(prepared: PreparedTable) -> list[str]:
     X = prepared.X[:_SAMPLE]
     distinct = len(np.unique(X, axis=0)) / len(X)
-    repeated = (
-        f"{1 - distinct:.0%} of the rows repeat another, so many rows will share a score; remove "
-        "duplicates if they mean nothing"
+    alike = (
+        f"{1 - distinct:.0%} of the rows equal an earlier one in the columns that the scores use, "
+        "so many rows share a score"
     )
-    return [*([repeated] if distinct < 0.5 else []), *_much_filled_in(prepared.record)]
+    return [*([alike] if distinct < 0.5 else []), *_much_filled_in(prepared.record)]
 
 
 def table_notes(record: PreparationRecord, *, fitted: bool = True) -> tuple[str | Message, ...]:
