@@ -55,6 +55,12 @@ def test_a_number_far_out_is_shown_with_the_usual_range():
     assert cell.sets_apart
 
 
+def test_the_usual_range_ends_at_values_of_other_rows():
+    units = np.array([120, 141, 128, 114, 133, 143, 119, 125, -127, 138, 131, 122])
+    cell = first(pd.DataFrame({"units": units, "n": np.arange(12) % 5}), row=8)
+    assert cell.usual == "usually 114 to 141"
+
+
 def test_a_rare_category_is_shown_with_its_share():
     assert first(changed(plant="east")).usual == "in no other row, usually north"
     frame = changed(plant="east")

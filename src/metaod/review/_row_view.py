@@ -215,11 +215,9 @@ class _Numbers:
     def of(cls, series: "pd.Series[Any]", style: Style, others: str) -> "_Numbers":
         values = _as_floats(series)
         finite = values[np.isfinite(values)]
-        low, median, high = np.quantile(finite, (0.05, 0.5, 0.95)) if len(finite) else [0.0] * 3
-        n_at_median = int(np.count_nonzero(values == median))
-        kind = series.dtype.kind
-        ends = float(low), float(median), float(high)
-        return cls(_Gaps.of(series, others), *ends, n_at_median, kind, style)
+        ends = _low_median_high(finite) if len(finite) else (0.0, 0.0, 0.0)
+        n_at_median = int(np.count_nonzero(values == ends[1]))
+        return cls(_Gaps.of(series, others), *ends, n_at_median, series.dtype.kind, style)
 
     def compare(self, value: Any) -> tuple[str, float]:
         if value is None:
@@ -299,6 +297,16 @@ class _Levels:
 
 
 _Column = _Gaps | _Numbers | _Levels
+
+
+def _low_median_high(values: npt.NDArray[np.float64]) -> tuple[float, float, float]:
+    """Return the median and the ends of the central 90 %, which some values have.
+
+    Of three values or more, the smallest and the largest are outside.
+    """
+    ends = np.quantile(values, 0.05, method="higher"), np.quantile(values, 0.95, method="lower")
+    low, high = sorted(map(float, ends))  # of two values they are exchanged
+    return low, float(np.median(values)), high
 
 
 def _as_floats(series: "pd.Series[Any]") -> npt.NDArray[np.float64]:
