@@ -59,7 +59,7 @@ def test_findings_are_written_and_read_again(tmp_path, ending):
         [2, "price", "decimal"], [3, "price", "code"],
     ]  # fmt: skip
     assert read_corrections(path) == ()
-    frame["accept"] = ["Yes", "no"]
+    frame["accept"] = ["Ja", "nein"] if ending == "csv" else ["Yes", "no"]
     if ending == "json":
         path.write_text(json.dumps(frame.to_dict("records")))
     else:

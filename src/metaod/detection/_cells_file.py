@@ -24,8 +24,8 @@ EMPTY = "(empty)"
 _EXACT = 2**53
 _NUMBER = re.compile("-?[0-9]+(?:(?P<mark>[.,])(?P<part>[0-9]+))?")
 _NAMES = ("row", "column", "value", "suggestion", "accept", "expected", "why", "kind", "score")
-_ANSWERS = dict.fromkeys(("yes", "y", "true", "1", "x"), True)
-_ANSWERS |= dict.fromkeys(("", "no", "n", "false", "0"), False)
+_ANSWERS = dict.fromkeys(("yes", "y", "true", "1", "x", "ja", "oui", "si", "sí", "sì"), True)
+_ANSWERS |= dict.fromkeys(("", "no", "n", "false", "0", "nein", "non"), False)
 
 
 @dataclass(frozen=True)
