@@ -65,6 +65,17 @@ def counted(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
+def percent(share: float) -> str:
+    """Write a share, a tiny one with two digits.
+
+    Examples
+    --------
+    >>> percent(0.108), percent(7 / 20_000), percent(0.0)
+    ('10.8%', '0.035%', '0.0%')
+    """
+    return f"{100 * share:.2g}%" if 0 < share < 0.001 else f"{share:.1%}"
+
+
 def listed(names: Sequence[str], most: int = 5) -> str:
     """List columns in a message, the first few by name.
 

@@ -9,7 +9,7 @@ from metaod.cli.detection import MEASURES, comparison_grid
 from metaod.cli.options import Example, Files, open_tables, with_options
 from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import Json, console, grid, print_json, size_of
-from metaod.errors import counted
+from metaod.errors import counted, percent
 from metaod.options import Columns, Picking, Reading
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _as_data(table: "Table", rows: "Sequence[Compared]", trials: int) -> dict[st
 
 def _print(out: "Console", table: "Table", rows: "Sequence[Compared]") -> None:
     outliers = int(table.checked_label().sum())
-    share = f"{counted(outliers, 'outlier')} ({outliers / table.n_rows:.1%})"
+    share = f"{counted(outliers, 'outlier')} ({percent(outliers / table.n_rows)})"
     size = size_of(table.source, table.n_rows, table.n_columns)
     out.print(f"{size}, {share}", style="bold")
     out.print(comparison_grid(rows))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import grid, print_notes, print_warnings, size_of, visible, width_of
-from metaod.errors import counted
+from metaod.errors import counted, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,7 +48,7 @@ def print_detection(
     limit = f"score above {found.threshold:.4g}"
     if found.top_n is not None:
         limit = f"score {found.score_at(found.top_n):.4g} or more"
-    flagged = f"flagged: {n_flagged:,} of {counted(n_rows, 'row')} ({n_flagged / n_rows:.1%})"
+    flagged = f"flagged: {n_flagged:,} of {counted(n_rows, 'row')} ({percent(n_flagged / n_rows)})"
     if found.wrong is not None and n_flagged != found.n_unusual:
         n_wrong = int((found.wrong.flags() & (found.flags == 1)).sum())
         n_both = n_wrong + found.n_unusual - n_flagged

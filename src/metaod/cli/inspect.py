@@ -19,7 +19,7 @@ from metaod.cli.screen import (
     size_of,
     visible,
 )
-from metaod.errors import BadParameter, counted
+from metaod.errors import BadParameter, counted, percent
 from metaod.options import Columns, Names, Options, Reading, option
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _print_columns(table: "Table", prepared: "PreparedTable", *, most: int | Non
     out = console()
     out.print(size_of(table.source, table.n_rows, table.n_columns), style="bold")
     if table.label is not None:
-        outliers = f"{counted(int(table.label.sum()), 'outlier')} ({table.label.mean():.1%})"
+        outliers = f"{counted(int(table.label.sum()), 'outlier')} ({percent(table.label.mean())})"
         out.print(f"label (not used for picking): {outliers}")
     shown = prepared.record.columns[:most]
     rows = (

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from metaod.errors import percent
 from metaod.models import Scores
 from metaod.models import check_contamination as _check_share
 
@@ -96,7 +97,7 @@ def ties_note(n_flagged: int, n_rows: int, share: float) -> str | None:
     n_meant = round(share * n_rows)
     if 2 * n_flagged >= n_meant:
         return None
-    rows = f"{n_flagged:,} of {n_rows:,} rows are flagged instead of {n_meant:,} ({share:.1%})"
+    rows = f"{n_flagged:,} of {n_rows:,} rows are flagged instead of {n_meant:,} ({percent(share)})"
     return f"{rows}: too many rows share the score at the threshold."
 
 

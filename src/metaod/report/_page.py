@@ -12,6 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from metaod.errors import percent
 from metaod.report._figures import draw_map, draw_scores, map_points
 
 _ROOM = "metaod.report"
@@ -93,19 +94,10 @@ def _template() -> Any:
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters["percent"] = _percent
+    environment.filters["percent"] = percent
     environment.filters["count"] = lambda number: f"{number:,}"
     environment.filters["score"] = lambda number: f"{number:.4g}"
     return environment.from_string(_asset("report.html"))
-
-
-def _percent(share: float) -> str:
-    """Write a share, a tiny one with two digits.
-
-    >>> _percent(0.108), _percent(1e-6), _percent(0.0)
-    ('10.8%', '0.0001%', '0.0%')
-    """
-    return f"{100 * share:.2g}%" if 0 < share < 0.001 else f"{share:.1%}"
 
 
 def shown(text: str, most: int, *, keep_end: bool = False) -> str:

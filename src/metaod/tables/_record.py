@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaod.errors import Message, Setting, Word, counted, listed
+from metaod.errors import Message, Setting, Word, counted, listed, percent
 
 # fmt: off
 ColumnKind = Literal[
@@ -259,7 +259,7 @@ class Drift:
         elif self.kind == "range":
             what = f"are outside {usual}" if usual else "are unusual in their context"
         shown = what
-        shares = f"{self.share:.1%} of the rows {shown} (expected: {self.expected:.1%})"
+        shares = f"{percent(self.share)} of the rows {shown} (expected: {percent(self.expected)})"
         column = f"{self.column!r}" if self.is_used else f"{self.column!r} (not used)"
         return f"drift in {column}: {shares}"
 
