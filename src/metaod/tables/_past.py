@@ -290,7 +290,10 @@ def order_notes(columns: Sequence[Column], rows: Rows) -> list[Message]:
         own = np.column_stack(values)[order]
         sizes = usual_size(own - _median(own))
         if (usual_size(np.diff(own, axis=0)) < _CLOSE * sizes).any():
-            what = "Rows are not compared with those before them; {over} would do so."
+            what = (
+                "Rows are not compared with those before them: values that stay the same (a stuck "
+                "sensor), and most jumps, are found only with {over}."
+            )
             return [Message("order-not-used", what, over=Setting("over", column.name))]
     return []
 
