@@ -8,6 +8,7 @@ import pytest
 from made_findings import FarFinder
 from made_selection import selecting
 
+from metaod.cli.detection import _row_numbers as row_numbers
 from metaod.cli.main import main
 from metaod.detection import _cells as cells
 from metaod.detection import _estimator as estimator
@@ -71,3 +72,17 @@ def test_options_that_do_not_fit_are_an_error_in_one_line(call, words):
     error = call("t.csv", *words, code=2).err
     assert error.startswith("metaod: error: ")
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "n_lines", "numbers"),
+    [
+        ([8], 1, "9"),
+        ([275, 50, 1999], 1, "276, 51, 2000"),
+        ([275, 50, 1999, 43], 1, "276, 51, ..."),
+        ([275, 50, 1999, 43], 2, "276, 51, 2000,\n44"),
+        (range(9), 3, "1, 2, 3, 4, 5,\n6, ..."),
+    ],
+)
+def test_row_numbers_of_a_pattern_fill_the_lines_of_its_sentence(rows, n_lines, numbers):
+    assert row_numbers(rows, n_lines) == numbers

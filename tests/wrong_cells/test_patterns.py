@@ -63,6 +63,12 @@ def test_cells_that_are_wrong_in_the_same_way_are_one_pattern(sentence):
     assert pattern.to_dict()["rows"] == [row + 1 for row in pattern.rows]
 
 
+def test_few_broken_rules_without_a_common_slip_stay_single():
+    broken = [cell(9 * row, "total", row, "formula", expected=f"{row + 1}") for row in range(6)]
+    assert [len(own.rows) for own in find_patterns(broken[:4])] == [1] * 4
+    assert [len(own.rows) for own in find_patterns(broken)] == [6]
+
+
 KINDS = ("decimal", "code", "formula", "missing", "spelling", "swapped", "far", "duplicate")
 cells = st.builds(
     cell,

@@ -1,6 +1,7 @@
 """How ``metaod detect`` shows its result on the screen."""
 
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from metaod.cli.progress import ProgressLine
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table as Grid
 
     from metaod.detection import Compared, Detection
+    from metaod.wrong_cells import Pattern
 
 Column = tuple[str, list[str]]  # of a listing: its heading and its cells
 
@@ -23,7 +25,8 @@ _GUTTER = 3  # between two columns of a grid
 _NUMBERS = ("rank", "row", "score", "p-value")
 _LEAST_WHY = 30  # characters for why a row is unusual
 _WHY_LINES = 2
-_ROW_NUMBERS = 10  # characters
+_ROW_NUMBERS = 16  # characters of a line with row numbers
+_MOST_NUMBERS = 6
 
 
 def print_detection(
@@ -62,7 +65,7 @@ def print_detection(
     if found.compared:
         out.print(comparison_grid(found.compared))
     if top and (patterns := found.row_patterns()):
-        rows = ((_row_numbers(own.rows), visible(own.sentence())) for own in patterns[:top])
+        rows = _numbers_and_sentences(out, patterns[:top], [])
         listing = grid("row", "similar unusual rows", right=("row",), rows=rows)
         out.print(listing, width=width_of(out))
     if top:
@@ -109,24 +112,40 @@ def _print_findings(out: "Console", found: "Detection", most: int, hint: str) ->
     out.print(f"probably wrong: {size}", style="bold")
     if not most:
         return
-    listing = grid("row", "what is probably wrong", "certainty", right=("row",))
-    for own in groups[:most]:
-        listing.add_row(_row_numbers(own.rows), visible(own.sentence()), own.certainty)
-    out.print(listing, width=width_of(out))
+    certainty = "certainty", [own.certainty for own in groups[:most]]
+    found_rows = _numbers_and_sentences(out, groups[:most], [certainty])
+    rows = ((*own, word) for own, word in zip(found_rows, certainty[1], strict=True))
+    out.print(
+        grid("row", "what is probably wrong", "certainty", right=("row",), rows=rows),
+        width=width_of(out),
+    )
     if len(groups) > most:
         n_more = sum(len(own.findings) for own in groups[most:])
         out.print(f"... and {counted(n_more, 'more cell')}{hint}")
 
 
-def _row_numbers(rows: Sequence[int]) -> str:
-    """Name the first rows, counted from 1."""
-    text = str(rows[0] + 1)
-    for row in rows[1:]:
-        longer = f"{text}, {row + 1}"
-        if len(longer) > _ROW_NUMBERS:
-            return f"{text}, ..."
-        text = longer
-    return text
+def _numbers_and_sentences(
+    out: "Console", patterns: "Sequence[Pattern]", others: Sequence[Column]
+) -> list[tuple[str, str]]:
+    """Describe patterns; row numbers take the lines that sentences need beside other columns."""
+    from rich.text import Text
+
+    room = _room([("row", ["0" * _ROW_NUMBERS]), *others], width_of(out))
+    sentences = [visible(own.sentence()) for own in patterns]
+    n_lines = [len(Text(sentence).wrap(out, room)) for sentence in sentences]
+    numbers = [_row_numbers(own.rows, n) for own, n in zip(patterns, n_lines, strict=True)]
+    return list(zip(numbers, sentences, strict=True))
+
+
+def _row_numbers(rows: Sequence[int], n_lines: int) -> str:
+    """Name the first rows, counted from 1, in so many lines."""
+    lines: list[str] = []
+    for count in range(min(len(rows), _MOST_NUMBERS), 0, -1):
+        named = [*(str(row + 1) for row in rows[:count]), *(["..."] if count < len(rows) else [])]
+        lines = wrap(", ".join(named), _ROW_NUMBERS)
+        if len(lines) <= n_lines:
+            break
+    return "\n".join(lines)
 
 
 def _about_rule(found: "Detection") -> str:

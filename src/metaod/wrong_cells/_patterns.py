@@ -198,7 +198,8 @@ def _signs(own: Finding) -> Iterator[Sign]:
         yield Sign("code", (short(own.value),))
     elif own.kind not in ("missing", "duplicate"):
         yield Sign("value", (own.column, short(own.value)))
-    yield Sign("kind", (own.column, own.kind), _WEIGHTS["kind"])
+    if own.kind != "formula":  # such cells have unrelated causes if they share no slip
+        yield Sign("kind", (own.column, own.kind), _WEIGHTS["kind"])
     yield Sign("column", (own.column,), _WEIGHTS["column"])
 
 
