@@ -295,6 +295,19 @@ def test_a_workbook_is_corrected_in_place(tmp_path):
     assert after["Sales"]["B4"].number_format == "0.00 €"
 
 
+def test_a_formula_is_not_overwritten_and_gets_no_suggestion(tmp_path):
+    table = workbook(tmp_path / "t.xlsx")
+    findings = [(row, "double", 9.0, "", "far", "", 8.0, 0.9) for row in (0, 2)]
+    write_cells(found_in(table, *findings), tmp_path / "cells.csv")
+    found = pd.read_csv(tmp_path / "cells.csv", dtype=str, keep_default_na=False)
+    assert found["suggestion"].tolist() == ["", "8"]
+    corrections = [Correction(row, "double", "8", "9") for row in (0, 1)]
+    with pytest.raises(BadColumn, match="'double': rows 1; 2 hold formulas"):
+        write_corrected(table, corrections, tmp_path / "f.xlsx")
+    assert not (tmp_path / "f.xlsx").exists()
+    write_corrected(table, [Correction(0, "double", "8")], tmp_path / "f.csv")  # it has no formulas
+
+
 def test_cells_that_a_spreadsheet_would_run_are_protected_and_still_corrected(tmp_path):
     lines = ["name;size", *(f"n{i};{i % 7},5" for i in range(40))]
     lines[8], lines[9] = "=cmd|x;2,5", "-2,5;@SUM(A1)"

@@ -84,7 +84,13 @@ def write_cells(
 
 
 def suggested(finding: Finding, table: Table) -> str | None:
-    """Return what a cell should hold, as the table's file has it; None if that is unknown."""
+    """Return what a cell should hold, as the table's file has it; None if that is unknown.
+
+    It is unknown of a formula, whose inputs may be wrong.
+    """
+    places = None if table.original is None else table.original.sheet
+    if places is not None and places.holds_formula(finding.row, finding.column):
+        return None
     if finding.kind == "code":
         return ""
     style, value = table.style(finding.column), finding.suggestion

@@ -22,6 +22,7 @@ from metaod.detection._writing import ending_of, output_path
 from metaod.errors import BadColumn
 from metaod.tables import Table, TableStream, plain_values
 
+_SHOWN_ROWS = 10  # in an error
 _LOG = ["row", "column", "before", "after"]
 _ByRow = Mapping[int, Mapping[str, Correction]]
 _Note = Callable[[Correction, str], None]
@@ -39,7 +40,8 @@ def write_corrected(
     Delimited text and JSON keep every other byte, and a workbook its sheets, formulas and formats;
     another format than that of the table gets its rows and columns. The log,
     ``FILE.log.csv``, has the row, the column, and the text before and after of each correction.
-    Nothing is written if a cell does not hold what a correction says that it holds.
+    Nothing is written if a cell does not hold what a correction says that it holds, or if it holds
+    a formula that would be overwritten.
 
     Parameters
     ----------
@@ -103,8 +105,10 @@ def _write(
         return
     if ending == ".xlsx" and is_kept(table):
         book = OwnWorkbook(table)
-        for own in (own for cells in by_row.values() for own in cells.values()):
-            cell = book.cell(own.row, own.column)
+        accepted = [own for cells in by_row.values() for own in cells.values()]
+        pairs = [(own, book.cell(own.row, own.column)) for own in accepted]
+        _refuse_formulas([own for own, cell in pairs if cell.data_type == "f"])
+        for own, cell in pairs:
             note(own, suggestion_text(cell.value))
             cell.value = _value(own.text, cell.value)
         book.save(stream)
@@ -190,6 +194,18 @@ def _value(text: str, before: Any) -> Any:
             with suppress(ValueError):
                 return kind(text)
     return text
+
+
+def _refuse_formulas(found: Sequence[Correction]) -> None:
+    """Refuse to overwrite formulas; the cells that they read may be wrong."""
+    if not found:
+        return
+    column = found[0].column
+    rows = [f"{own.row + 1:,}" for own in found if own.column == column]
+    hold = "row {} holds a formula" if len(rows) == 1 else "rows {} hold formulas"
+    what = f"{hold.format('; '.join(rows[:_SHOWN_ROWS]))}, and formulas are not overwritten"
+    remedy = "remove 'yes' from such findings, and correct the cells that the formulas read"
+    raise BadColumn(column, what, remedy=remedy)
 
 
 def _check_before(own: Correction, held: str) -> None:

@@ -38,12 +38,19 @@ class SheetPlaces:
         The rows of the table.
     columns : mapping of str to int
         Its columns.
+    formulas : mapping of str to ndarray of bool
+        Of the columns with formulas, which rows of the table hold one.
     """
 
     title: str
     header: int | None
     rows: tuple[int, ...]
     columns: Mapping[str, int]
+    formulas: Mapping[str, npt.NDArray[np.bool_]] = field(default_factory=dict)
+
+    def holds_formula(self, row: int, column: str) -> bool:
+        """Tell whether a cell of the table, with rows counted from 0, holds a formula."""
+        return column in self.formulas and bool(self.formulas[column][row])
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from metaod.errors import Message, counted, required
 from metaod.options import Reading
 from metaod.tables.readers._reader import Content
@@ -39,8 +41,7 @@ def read(source: Source, options: Reading) -> Content:
         stream.seek(0)
         book = openpyxl.load_workbook(stream, read_only=True, keep_links=False)
         rows = _rows(book[content.sheet.title], source.name)
-        note = _unstored(content, rows)
-        return replace(content, warnings=(*content.warnings, *note))
+        return _with_formulas(content, rows)
 
 
 def _rows(sheet: Any, source: str) -> Iterator[Row]:
@@ -70,28 +71,34 @@ def _holds_formulas(stream: Any) -> bool:
     return False
 
 
-def _unstored(content: Content, rows: Iterator[Row]) -> list[Message]:
-    """Return a note on the formulas of a table whose values are not stored."""
+def _with_formulas(content: Content, rows: Iterator[Row]) -> Content:
+    """Add which cells hold formulas, and a note on those whose values are not stored."""
+    from openpyxl.worksheet.formula import ArrayFormula, DataTableFormula  # noqa: PLC0415 - an extra
+
     places, frame = content.sheet, content.frame
     assert places is not None  # noqa: S101 - of a workbook
     row_of = {number: row for row, number in enumerate(places.rows)}
-    counts = dict.fromkeys(frame.columns, 0)
-    empty = frame.isna().to_numpy()
+    held = np.zeros(frame.shape, dtype=np.bool_)
     for number, cells in rows:
         row = row_of.get(number)
-        for j, (name, column) in enumerate(places.columns.items() if row is not None else ()):
+        for j, column in enumerate(places.columns.values() if row is not None else ()):
             cell = cells[column - 1] if column <= len(cells) else None
-            counts[name] += bool(empty[row, j] and cell is not None)
-    found = {str(name): count for name, count in counts.items() if count}
+            held[row, j] = isinstance(cell, ArrayFormula | DataTableFormula) or (
+                isinstance(cell, str) and cell.startswith("=")
+            )
+    names = [str(name) for name in frame.columns]
+    formulas = {name: held[:, j] for j, name in enumerate(names) if held[:, j].any()}
+    content = replace(content, sheet=replace(places, formulas=formulas))
+    counts = (held & frame.isna().to_numpy()).sum(axis=0).tolist()
+    found = {name: count for name, count in zip(names, counts, strict=True) if count}
     if not found:
-        return []
-    return [
-        Message(
-            "formulas",
-            "{formulas} without a stored value {are} missing ({columns}): open the workbook in a "
-            "spreadsheet program and save it",
-            formulas=counted(sum(found.values()), "formula"),
-            are="is" if sum(found.values()) == 1 else "are",
-            columns=", ".join(f"{name!r}: {count:,}" for name, count in found.items()),
-        )
-    ]
+        return content
+    note = Message(
+        "formulas",
+        "{formulas} without a stored value {are} missing ({columns}): open the workbook in a "
+        "spreadsheet program and save it",
+        formulas=counted(sum(found.values()), "formula"),
+        are="is" if sum(found.values()) == 1 else "are",
+        columns=", ".join(f"{name!r}: {count:,}" for name, count in found.items()),
+    )
+    return replace(content, warnings=(*content.warnings, note))
