@@ -138,7 +138,7 @@ class TableStream:
         content, footer, name = self.file.sample(n_rows), None, self.source.name
         ending = None if self._options.skip_footer == 0 else self.file.ending(n_rows)
         if ending is not None:
-            footer = find_footer(ending.frame, ending.decimal)
+            footer = find_footer(ending.frame, ending.decimal, is_whole=len(ending.frame) == n_rows)
         if footer is not None and footer.is_sure and self._options.skip_footer is None:
             self._options = replace(self._options, skip_footer=footer.n_rows)
             n_rows -= footer.n_rows

@@ -81,6 +81,26 @@ def test_a_total_is_left_out_with_a_warning(total):
     assert len(read(ROWS + total, skip_footer=0).frame) == 4
 
 
+DIRTY = "city;n;price;shop\nRome;1;1,50;N\nBonn;2;2,50;S\nOslo;4;;W\nUlm;50;0,75;N\n"
+
+
+@pytest.mark.parametrize(
+    ("last", "is_left_out"),
+    [
+        ("Total;12;;\n", True),  # the wrong 50 is 5
+        ("Total;12;4,75;\n", True),
+        ("Total;12;;N\n", False),  # it may be a city without a price
+        ("Total;12;4,75;N\n", False),
+        ("Total;3;;\n", False),  # too small for a sum
+    ],
+)
+def test_a_total_of_wrong_rows_is_left_out_with_its_difference(last, is_left_out):
+    table = read(DIRTY + last)
+    assert len(table.frame) == 5 - is_left_out
+    assert table.warnings[0].code == ("footer-left-out" if is_left_out else "footer-read")
+    assert ("'n' is 45 less than" in str(table.warnings[0])) == ("12" in last)
+
+
 @pytest.mark.parametrize("last", ["Total;8;5,25\n", "Sum;1;\n"])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_what_may_be_a_total_is_only_told(last, end):
