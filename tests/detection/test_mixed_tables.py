@@ -107,3 +107,6 @@ def test_a_frame_an_array_and_a_path_are_scored_as_a_table(tmp_path):
     np.testing.assert_allclose(detect(frame, model=model).scores, -model.score_samples(frame))
     with pytest.raises(BadParameter):
         detect(5)
+    for name, value in {"ignore": "a", "contamination": 0.3, "marks": {3: True}, "n": 1}.items():
+        with pytest.raises(BadParameter, match=f"{name!r}.*fitted already"):
+            detect(frame, model=model, **{name: value})

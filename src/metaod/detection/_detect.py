@@ -78,6 +78,11 @@ def detect(
     tracker = Tracker(progress)
     if model is not None:
         check_is_fitted(model)
+        own = {"contamination": contamination, "marks": marks}
+        given = options | {name: own[name] for name in own if own[name] not in ("auto", None)}
+        for name, value in given.items():
+            legal = "absent, because the estimator is fitted already"
+            raise BadParameter("detect", name, legal, value)
     if not isinstance(source, Table | TableStream):
         reader = MetaOD(**options) if model is None else model
         source = read_rows(reader, source, typed=True, is_later=model is not None)
@@ -239,10 +244,6 @@ def detect_file(
     ([208, 543], 5)
     """
     target = None if output is None else output_path(output, [path], owner="detect_file")
-    given = options.keys() - {"top_n", "sample_rows"}
-    if model is not None and given:
-        legal = "absent, because the estimator is fitted already"
-        raise BadParameter("detect_file", min(given), legal, options[min(given)])
     roles = {name: options[name] for name in Roles.declared().keys() & options}
     named = roles if model is None else roles_of(model)
     unused = Roles.of(named, owner="detect_file").is_unused
