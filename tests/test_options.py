@@ -78,6 +78,16 @@ def test_values_are_converted_as_the_code_uses_them():
     by_column = {"q3": 99, "q4": ["x", -1]}
     assert Reading(na=by_column).checked("read_table").na == ("q3=99", "q4=x", "q4=-1")
     assert Picking(space=["paper"], exclude=[]).checked("select").given() == {"space": "paper"}
+    fitting = Fitting(contamination="5%", n_jobs=-1).checked("MetaOD")
+    assert fitting.given() == {"contamination": 0.05, "n_jobs": -1}
+
+
+@pytest.mark.parametrize(
+    "given", [{"n_jobs": 0}, {"n_jobs": True}, {"n_jobs": 1.5}, {"contamination": [0.1]}], ids=str
+)
+def test_wrong_values_of_fitting_are_refused(given):
+    with pytest.raises(BadParameter):
+        Fitting(**given).checked("MetaOD")
 
 
 @pytest.mark.parametrize("group", [Reading, Columns, Picking, Fitting, Checking])

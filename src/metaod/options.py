@@ -11,6 +11,7 @@ from operator import index
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
+from metaod._legal import Number
 from metaod._memory import free_memory
 from metaod._option import Option, Options, as_names, document, option, takes
 from metaod.errors import BadParameter
@@ -80,20 +81,24 @@ def _seed(given: Any) -> int:
     return seed
 
 
-def _share(given: Any) -> Any:
-    """Convert text to a share, also a percentage; "auto" stays."""
-    if isinstance(given, str) and given != "auto":
+def _share(given: Any) -> float:
+    """Convert a number or text, also a percentage, to a share."""
+    if isinstance(given, str):
         number = float(given.strip().removesuffix("%"))
         given = number / 100 if given.strip().endswith("%") else number
-    if given != "auto" and not 0 < given <= 0.5:
+    if not Number(0, 0.5, "(]").allows(given):
         raise ValueError
-    return given
+    return float(given)
 
 
-def _share_alone(given: Any) -> Any:
-    if given == "auto":
+def _share_or_auto(given: Any) -> Any:
+    return given if isinstance(given, str) and given == "auto" else _share(given)
+
+
+def _jobs(given: Any) -> int:
+    if isinstance(given, bool) or index(given) == 0:
         raise ValueError
-    return _share(given)
+    return index(given)
 
 
 def _delimiter(given: Any) -> str:
@@ -446,7 +451,7 @@ class Fitting(Options):
         "clear gap in the scores or, without a gap, the top 1% (at most 100).",
         metavar="SHARE",
         legal="'auto' or a number in the range (0, 0.5], as 0.05 or 5%",
-        convert=_share,
+        convert=_share_or_auto,
     )
     rows_only: bool = option(False, "Look for unusual rows only, not for wrong cells.")
     n_jobs: int | None = option(
@@ -455,6 +460,7 @@ class Fitting(Options):
         metavar="N",
         flags=("--jobs", "-j"),
         legal="an int other than 0, or None",
+        convert=_jobs,
         only_python=True,  # elsewhere as many as there are cores
     )
 
@@ -469,14 +475,14 @@ class Checking(Options):
         "small first table the smallest share that it allows.",
         metavar="SHARE",
         legal="a number in the range (0, 0.5], as 0.01 or 1%",
-        convert=_share_alone,
+        convert=_share,
     )
     false_discoveries: float | str | None = option(
         None,
         "Instead of false alarms: at most this share of the flagged rows is ordinary, on average.",
         metavar="SHARE",
         legal="a number in the range (0, 0.5], as 0.05 or 5%",
-        convert=_share_alone,
+        convert=_share,
     )
     max_findings: int | None = option(
         None,
@@ -485,16 +491,6 @@ class Checking(Options):
         metavar="N",
         minimum=0,
     )
-
-    @property
-    def alarm_share(self) -> float | None:
-        """The option `false_alarms`, once it is checked."""
-        return None if self.false_alarms is None else float(self.false_alarms)
-
-    @property
-    def discovery_share(self) -> float | None:
-        """The option `false_discoveries`, once it is checked."""
-        return None if self.false_discoveries is None else float(self.false_discoveries)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -165,11 +165,11 @@ class Check:
     def promise_text(self) -> str:
         """Say what is promised."""
         compared = f"compared with {counted(self.n_compared, 'row')} of the first table"
-        discoveries = self.promise.discovery_share
+        discoveries = self.promise.false_discoveries
         if discoveries is not None:
-            share = f"{100 * discoveries:.3g}% of the flagged rows"
+            share = f"{100 * float(discoveries):.3g}% of the flagged rows"
             return f"on average at most {share} are ordinary; {compared}"
-        share = f"{100 * (self.promise.alarm_share or 0):.3g}% of ordinary rows"
+        share = f"{100 * float(self.promise.false_alarms or 0):.3g}% of ordinary rows"
         return f"at most {share} are flagged, with {CONFIDENCE:.0%} confidence; {compared}"
 
     def to_dict(self, *, progress: OnProgress | None = None) -> dict[str, Any]:
@@ -264,10 +264,10 @@ def check(
         return Check(table, None, schema, nothing, nothing, 0.0, promise, calibration.n_rows)
     found, by_answer = _judged(model, table, calibration, progress)
     p_values = by_answer.min(axis=1)
-    share = promise.discovery_share
-    if share is None:
-        limit = calibration.limit(promise.alarm_share or 0)
+    if promise.false_discoveries is None:
+        limit = calibration.limit(float(promise.false_alarms or 0))
     else:
+        share = float(promise.false_discoveries)
         limit = discovery_limit(p_values, share)
         least = least_discoveries(calibration, len(p_values), share)
         if limit == 0 and least > 1:
@@ -280,13 +280,13 @@ def check(
 
 def _possible(promise: Checking, calibration: Calibration) -> tuple[Checking, tuple[Message, ...]]:
     """Return the promise to keep: if no share was asked for, one that so few rows can promise."""
-    least, share = calibration.least_share, promise.alarm_share
+    least, share = calibration.least_share, promise.false_alarms
     if promise.false_discoveries is not None:
         if share is not None:
             legal = "left out if false_alarms is given"
             raise BadParameter("check", "false_discoveries", legal, promise.false_discoveries)
         return promise, ()
-    wanted = USUAL_SHARE if share is None else share
+    wanted = float(share or USUAL_SHARE)
     if wanted >= least:
         return replace(promise, false_alarms=wanted), ()
     needed = math.ceil(math.log(1 - CONFIDENCE) / math.log(1 - wanted))

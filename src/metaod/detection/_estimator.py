@@ -23,11 +23,11 @@ from metaod.detection._reasons import RowReasons, explain, row_places
 from metaod.detection._result import Detection
 from metaod.detection._saved import SavedPick
 from metaod.detection._summary import write_report
-from metaod.detection._threshold import Contamination, check_contamination
+from metaod.detection._threshold import Contamination
 from metaod.detection._writing import output_path
 from metaod.errors import BadParameter, Message, UserError
-from metaod.models import ModelSpec, Scores, check_n_jobs
-from metaod.options import Names, Pick, Picking
+from metaod.models import ModelSpec, Scores
+from metaod.options import Fitting, Names, Pick, Picking
 from metaod.review import ReviewLoop, UsedMarks, read_marks
 from metaod.selection import OnProgress, Selection, Tracker, make_selection, table_notes
 from metaod.tables import Drift, Preparation, Table, is_file
@@ -205,8 +205,8 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
             stops the work.
         """
         tracker = Tracker(progress)
-        check_contamination(self.contamination)  # before anything that takes long
-        check_n_jobs(self.n_jobs, owner="MetaOD")
+        # before anything that takes long
+        Fitting(contamination=self.contamination, n_jobs=self.n_jobs).checked("MetaOD")
         seed = seed_of(self.random_state)
         if is_file(X):
             tracker.stage("read")

@@ -7,8 +7,7 @@ import numpy as np
 
 from metaod.detection._estimator import MetaOD
 from metaod.detection._saved import SavedPick
-from metaod.models import check_n_jobs
-from metaod.options import Picking
+from metaod.options import Fitting, Picking
 from metaod.review import UsedMarks
 from metaod.selection import OnProgress, Tracker
 
@@ -38,7 +37,7 @@ def load(
     progress : callable, optional
         Receives a :class:`metaod.selection.ProgressReport` at every stage.
     """
-    check_n_jobs(n_jobs, owner="load")
+    Fitting(n_jobs=n_jobs).checked("load")
     max_seconds = Picking.declared()["max_seconds"].checked(max_seconds, "load")
     tracker = Tracker(progress)
     saved, fitted, preparation, cells = SavedPick.read(path, tracker, max_seconds)

@@ -7,7 +7,7 @@ import numpy as np
 
 from metaod.errors import percent
 from metaod.models import Scores
-from metaod.models import check_contamination as _check_share
+from metaod.options import Fitting
 
 Contamination = float | Literal["auto"]
 
@@ -40,9 +40,8 @@ def check_contamination(value: Any) -> Contamination:
     >>> check_contamination(np.float32(0.25)), check_contamination("auto")
     (0.25, 'auto')
     """
-    if isinstance(value, str) and value == "auto":
-        return "auto"
-    return _check_share(value, owner="MetaOD", legal="'auto' or a number in the range (0, 0.5]")
+    found: Contamination = Fitting.declared()["contamination"].checked(value, "MetaOD")
+    return found
 
 
 def automatic_share(scores: Scores, n_all: int | None = None) -> float:

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from metaod._lazy import exports
 from metaod.models._arrays import Matrix, Scores, compilation, njit
 from metaod.models._costs import Cost, expected_costs, expected_scoring
-from metaod.models._estimator import check_contamination, check_n_jobs
 from metaod.models._family import ALL_ROWS_UP_TO, Family
 from metaod.models._registry import (
     family,
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ALL_ROWS_UP_TO", "COMMITTEE", "SPACES", "AverageDetector", "Budget", "CellState", "Cost",
     "Family", "Matrix", "ModelSpec", "ScoreScale", "Scored", "Scores", "SpecDetector",
-    "average_of", "candidate_averages", "check_contamination", "check_n_jobs", "compilation",
+    "average_of", "candidate_averages", "compilation",
     "expected_costs", "expected_scoring", "family", "find_family", "fit_scaling", "member_ids",
     "model_space", "njit", "register_family", "registered_families", "score_models",
     "unregister_family",

@@ -12,10 +12,11 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from metaod.errors import BadParameter, UserError
 from metaod.models._arrays import Scores
-from metaod.models._estimator import check_contamination, check_fixed, check_n_jobs
+from metaod.models._estimator import check_contamination, check_fixed
 from metaod.models._model_id import ModelId
 from metaod.models._registry import family
 from metaod.models._scaling import FittedScaling, ScoreScale, fit_scaling
+from metaod.options import Fitting
 from metaod.tables import canonical_order
 
 _BLOCK = 4_096
@@ -79,7 +80,7 @@ class SpecDetector(BaseDetector):  # type: ignore[misc]  # PyOD ships no annotat
         # a plain float: PyOD's methods read the parameter again, and treat a number of another
         # type, such as numpy's float32, as a thresholder
         self.contamination: float = check_contamination(self.contamination)
-        check_n_jobs(self.n_jobs)
+        Fitting.declared()["n_jobs"].checked(self.n_jobs, "SpecDetector")
         X = check_array(X, dtype=np.float64)
         self._set_n_classes(None)
         self.n_features_in_ = X.shape[1]

@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from numbers import Integral
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -12,9 +11,6 @@ import numpy.typing as npt
 from metaod._legal import Legal, Number, Whole, check_parameters
 from metaod.errors import BadParameter
 from metaod.models._arrays import Matrix, Scores
-
-_LEGAL_SHARE = "a number in the range (0, 0.5]"
-
 
 _Item = TypeVar("_Item")
 _Key = TypeVar("_Key", bound=Hashable)
@@ -105,36 +101,18 @@ def grouped(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, 
 # checks of parameters that several detectors take
 
 
-def check_contamination(
-    value: Any, *, owner: str = "SpecDetector", legal: str = _LEGAL_SHARE
-) -> float:
+def check_contamination(value: Any) -> float:
     """Return the share of outliers as a float; refuse it outside (0, 0.5].
-
-    The error names ``owner`` and ``legal``.
 
     Examples
     --------
     >>> check_contamination(1 / 4)
     0.25
     """
-    if not Number(0, 0.5, "(]").allows(value):
-        raise BadParameter(owner, "contamination", legal, value)
+    legal = Number(0, 0.5, "(]")
+    if not legal.allows(value):
+        raise BadParameter("SpecDetector", "contamination", str(legal), value)
     return float(value)
-
-
-def check_n_jobs(value: Any, *, owner: str = "SpecDetector") -> int | None:
-    """Return the number of jobs, or None; negative numbers count from all cores, as in joblib.
-
-    Examples
-    --------
-    >>> check_n_jobs(-1)
-    -1
-    """
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) == 0:
-        raise BadParameter(owner, "n_jobs", "an int other than 0, or None", value)
-    return int(value)
 
 
 def check_fixed(owner: str, value: Any, n_columns: int) -> npt.NDArray[np.bool_] | None:
