@@ -295,7 +295,7 @@ def test_a_file_that_changes_between_the_passes_is_refused(tmp_path):
     mixed(200).to_csv(tmp_path / "t.csv", index=False)
     found = streamed(tmp_path / "t.csv", sample_rows=60)
     mixed(199).to_csv(tmp_path / "t.csv", index=False)
-    with pytest.raises(BadFile, match="was changed while its rows were scored"):
+    with pytest.raises(BadFile, match="was changed after it was read"):
         write_scored(found, tmp_path / "s.csv")
     assert not (tmp_path / "s.csv").exists()
 

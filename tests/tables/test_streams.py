@@ -341,7 +341,7 @@ def test_rows_of_a_file_that_changed_are_not_read(tmp_path, kind):
         lambda: list(chunks),
     ]
     for read in reads:
-        with pytest.raises(BadFile, match="was changed while its rows were scored"):
+        with pytest.raises(BadFile, match="was changed after it was read"):
             read()
 
 

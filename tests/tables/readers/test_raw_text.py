@@ -204,7 +204,7 @@ def test_a_file_that_has_changed_is_refused(tmp_path):
     path.write_text("a,b\n1,2\n3,4\n")
     table = read_table(path)
     path.write_text("a,b\n1,2\n")
-    with pytest.raises(BadFile, match="has changed since it was read"):
+    with pytest.raises(BadFile, match="was changed after it was read"):
         written(table)
 
 

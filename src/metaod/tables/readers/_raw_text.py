@@ -327,8 +327,7 @@ class RawText:
         if pending:
             raise self._open_quote(n_lines - len(pending) + 1)
         if self.n_rows is not None and row < self.n_rows:
-            what = "has changed since it was read"
-            raise BadFile(self.source.name, what, remedy="run the command again")
+            raise BadFile(self.source.name, "was changed after it was read", remedy="start again")
 
     def _open_quote(self, line: int) -> BadFile:
         what = "a quote is opened in this record and never closed"

@@ -90,8 +90,7 @@ class Source:
     def check_unchanged(self, stamp: tuple[int, int] | None) -> None:
         """Refuse a file that was changed since it had this stamp: its rows are no longer those."""
         if self.stamp != stamp:
-            what = "was changed while its rows were scored"
-            raise BadFile(self.name, what, remedy="run the command again")
+            raise BadFile(self.name, "was changed after it was read", remedy="start again")
 
     def head(self, n_bytes: int) -> bytes:
         with library_errors(self.name, "gzip"), self.open() as stream:
