@@ -51,7 +51,7 @@ def test_large_files_are_read_in_chunks(call, tables, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        (["--sort"], "user-error"),
+        (["--sort"], "sort-in-chunks"),
         (["--label", "colour"], "label-in-chunks"),
         (["--marks", "m.csv"], "rows-in-parts"),
     ],

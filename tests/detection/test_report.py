@@ -30,7 +30,7 @@ def test_it_returns_the_text_and_writes_it(frame, tmp_path):
 
 def test_a_loaded_pick_has_no_rows(frame, tmp_path):
     MetaOD().fit(frame).save(tmp_path / "pick.mod")
-    with pytest.raises(UserError, match=r"does not hold the rows.*--apply PICK --report"):
+    with pytest.raises(UserError, match="does not hold the rows"):
         load(tmp_path / "pick.mod").report()
 
 

@@ -245,7 +245,7 @@ def test_a_report_and_a_document_of_a_sample(files):
 
 def test_what_cannot_be_written(files, tmp_path):
     found = streamed(files / "t.csv", sample_rows=60)
-    with pytest.raises(UserError, match="--sort"):
+    with pytest.raises(UserError, match="sort=True needs"):
         write_scored(found, tmp_path / "s.csv", sort=True)
     with pytest.raises(UserError, match=r"cannot be written as \.parquet"):
         write_scored(found, tmp_path / "s.parquet")

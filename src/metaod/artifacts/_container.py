@@ -93,7 +93,7 @@ def check_signature(path: Path, data: bytes, signed: bytes | None) -> None:
     key = os.environ.get(VERIFY_KEY)
     if not key or path.resolve().is_relative_to(_PACKAGE):
         return
-    remedy = "get a file that was signed with this key (--sign)"
+    remedy = "get a file that was signed with this key"
     if signed is None:
         what = f"is not signed, and signatures are demanded ({key})"
         raise BadArtifact(path, what, remedy=remedy, code="not-signed")

@@ -131,7 +131,7 @@ def read_corrections(path: "str | PathLike[str]") -> tuple[Correction, ...]:
     source, frame = str(path), _frame(path)
     for name in ("row", "column", "suggestion", "accept"):
         if name not in frame:
-            remedy = "give a file of --cells, in which accept is yes for what you accept"
+            remedy = "give the file of findings, in which accept is yes for what you accept"
             raise BadColumn(name, "is not in the file of findings", path=source, remedy=remedy)
     found: dict[tuple[int, str], Correction] = {}
     for number, own in enumerate(frame.to_dict("records"), start=1):
@@ -172,7 +172,7 @@ def _frame(path: "str | PathLike[str]") -> pd.DataFrame:
             rows = json.loads(target.read_text("utf-8"))
             frame = pd.DataFrame(rows if isinstance(rows, list) else [rows])
         except (OSError, TypeError, ValueError) as error:
-            remedy = "give a file of --cells"
+            remedy = "give a file of findings"
             raise BadFile(path, f"cannot be read ({error})", remedy=remedy) from error
     else:
         is_sheet = target.suffix.lower() != ".parquet"

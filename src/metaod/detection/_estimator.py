@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 Marks = Mapping[int, bool | None]
 Models = str | ModelSpec | Iterable[str | ModelSpec]
+_NEW_ROWS = "score new rows with 'metaod.detection.detect(rows, model=...)'"
 _PICKING = ("learner", "pick", "exclude", "space", "max_seconds")
 
 
@@ -371,8 +372,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         3 rows: pressure_bar × 1000
         """
         check_is_fitted(self)
-        remedy = "use 'metaod detect FILE --apply PICK' for new rows"
-        return list(Detection.of(self, self._training_table("patterns", remedy)).patterns())
+        return list(Detection.of(self, self._training_table("patterns", _NEW_ROWS)).patterns())
 
     def report(self, path: "str | PathLike[str] | None" = None) -> str:
         """Describe the result in one HTML file, which needs nothing else.
@@ -393,8 +393,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         check_is_fitted(self)
         if path is not None:  # before anything that takes long
             path = output_path(path, owner="MetaOD.report", name="path", kind="report")
-        remedy = "use 'metaod detect FILE --apply PICK --report report.html' for new rows"
-        return write_report(Detection.of(self, self._training_table("report", remedy)), path)
+        return write_report(Detection.of(self, self._training_table("report", _NEW_ROWS)), path)
 
     def _training_table(self, method: str, remedy: str) -> Table:
         if not hasattr(self, "_table"):

@@ -273,7 +273,7 @@ def xlsx_value(value: Any) -> Any:
     text = _NOT_IN_XML.sub(lambda found: f"_x{ord(found[0]):04X}_", plain_text(value))
     if len(text) > _XLSX_CHARACTERS:
         what = f"a cell of a workbook holds at most {_XLSX_CHARACTERS:,} characters"
-        raise UserError(what, where="--output", remedy="write .csv or .parquet")
+        raise UserError(what, remedy="write .csv or .parquet")
     return text
 
 

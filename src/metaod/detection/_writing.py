@@ -13,7 +13,7 @@ from metaod._files import expanded, replace_file, writable_path
 from metaod.detection import _formats as formats
 from metaod.detection._result import Detection, Places
 from metaod.detection._workbook import OwnWorkbook, is_kept
-from metaod.errors import BadParameter, UserError
+from metaod.errors import BadParameter, Message, Setting, UserError
 from metaod.selection import OnProgress, Tracker, part_of
 from metaod.tables import Table, TableStream
 
@@ -34,11 +34,10 @@ def check_target(target: Target, source: Table | TableStream, *, sort: bool = Fa
             formats.check_xlsx_size(source.n_rows, n_columns, str(target))
         return
     if sort:
-        what = "--sort needs all rows in memory, and the file is read in chunks"
-        remedy = (
-            "sort the output by rank, write --flagged-only, or read the table at once: --no-stream"
-        )
-        raise UserError(what, where=str(target), remedy=remedy)
+        text = "{set} needs all rows in memory, and the file is read in chunks"
+        needed = Message("sort-in-chunks", text, set=Setting("sort", True))
+        remedy = "sort the output by rank, or read the table at once"
+        raise UserError(needed, where=str(target), remedy=remedy)
     is_text = source.raw is not None
     legal = [*formats.DELIMITERS] if is_text else _CHUNKED
     if ending and ending not in legal:

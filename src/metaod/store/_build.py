@@ -275,7 +275,7 @@ def verify(
         if cell.model in specs and cell.state != CellState.OVER_BUDGET
     ]
     if not candidates:
-        remedy = "check --data, or build first"
+        remedy = "check the folder of datasets, or build first"
         raise UserError("no cell can be recomputed", where=str(store), remedy=remedy)
     chosen = np.random.default_rng(seed).permutation(len(candidates))[:sample]
     drawn: dict[str, list[Cell]] = defaultdict(list)
@@ -303,7 +303,7 @@ def _stored_entries(store: Store, entries: Sequence[FolderEntry]) -> dict[str, F
             if fingerprint in fingerprints:
                 found[fingerprint] = entry
     if not found:
-        remedy = "name the folder that it was built from with --data"
+        remedy = "name the folder that it was built from"
         raise UserError("none of the store's datasets was found", where=str(store), remedy=remedy)
     return found
 

@@ -24,7 +24,7 @@ from typing import Any, Protocol, TypeVar
 from metaod._version import __version__
 from metaod.errors import BadFile, BadParameter, MissingExtra, UserError
 from metaod.models import CellState
-from metaod.store._tasks import BuildTask, OutOfMemory, while_evaluating
+from metaod.store._tasks import USE_LESS, BuildTask, OutOfMemory, while_evaluating
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -92,8 +92,7 @@ class JoblibExecutor:
             yield from parallel(delayed(function)(task) for task in tasks)
         except TerminatedWorkerError as error:
             what = "a process of the build was killed, probably because memory ran out"
-            remedy = "use fewer --jobs or a smaller --max-memory, and start it again"
-            raise UserError(what, remedy=remedy) from error
+            raise UserError(what, remedy=USE_LESS) from error
 
 
 class DaskExecutor:
@@ -329,7 +328,7 @@ def _check_scheduler(address: str) -> None:
     except ValueError:
         host = ""
     if not host or scheme == "inproc":
-        remedy = "name it as tcp://HOST:PORT or tls://HOST:PORT, in --scheduler or Dask's settings"
+        remedy = "name it as tcp://HOST:PORT or tls://HOST:PORT"
         what = "is not the address of a Dask scheduler"
         raise UserError(what, where=repr(address), remedy=remedy)
 
@@ -344,7 +343,7 @@ def _check_scheduler(address: str) -> None:
         runner.run_sync(try_it)
     except (OSError, ValueError, TypeError, RuntimeError, ImportError) as error:
         what = f"no Dask scheduler answers ({_first_line(error)})"
-        remedy = "check --scheduler, or start one with: dask scheduler"
+        remedy = "check the address, or start one with: dask scheduler"
         raise UserError(what, where=address, remedy=remedy) from error
     finally:
         runner.stop()

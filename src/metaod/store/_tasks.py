@@ -34,6 +34,7 @@ from metaod.options import Building, document, option
 from metaod.store._schema import MetaFeatureRecord
 from metaod.tables import PreparedTable, prepare
 
+USE_LESS = "use fewer processes or allow less memory, and start the build again"
 _TABLE_COPIES = 6  # as read, as prepared, as scaled, and temporary ones
 
 _between_cells: ContextVar[Callable[[], None] | None] = ContextVar("between_cells", default=None)
@@ -247,8 +248,7 @@ def _evaluate(task: BuildTask, prepared: PreparedTable, dataset: LabelledDataset
     except (MemoryError, OSError) as error:
         kind = OutOfMemory if isinstance(error, MemoryError) else UserError
         what = f"scoring ended with {type(error).__name__}: {error}"
-        remedy = "use fewer --jobs or a smaller --max-memory, and start the build again"
-        raise kind(what, where=str(task.entry.path), remedy=remedy) from error
+        raise kind(what, where=str(task.entry.path), remedy=USE_LESS) from error
     except Exception as error:  # see run_task; the reason is stored, and `--retry failed` repeats
         return task.lost(f"{type(error).__name__}: {error}")
     evaluations.sort(key=lambda item: (item.model, item.trial))
