@@ -155,7 +155,7 @@ def export_(
     folder: Annotated[Path, typer.Argument(help="Folder to write to.")],
     *,
     store: StoreOption,
-    decimals: Annotated[int, option(None, "Digits kept of each measure.", min=1, max=12)] = 4,
+    decimals: Annotated[int, option(None, "Digits kept of each measure.", min=4, max=12)] = 4,
     evaluations: Annotated[
         bool, option(None, "Write every trial, not only the cells.", None, "--evaluations")
     ] = False,

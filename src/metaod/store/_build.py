@@ -17,14 +17,10 @@ from metaod.metafeatures import schema
 from metaod.models import Budget, CellState, ModelSpec
 from metaod.store._claims import SharedWork
 from metaod.store._executors import Executor, SerialExecutor
-from metaod.store._schema import Cell, DatasetRecord
+from metaod.store._schema import ROUNDED_TOLERANCE, TOLERANCE, Cell, DatasetRecord
 from metaod.store._store import First, Store
 from metaod.store._tasks import BuildOptions, BuildTask, TaskResult, run_task
 from metaod.tables import prepare
-
-# how far a recomputed mean may be from a stored one, and from an imported one, which is rounded
-_TOLERANCE = 1e-9
-_IMPORTED_TOLERANCE = 1e-4
 
 
 def _ignore(*_: object) -> None:
@@ -350,7 +346,7 @@ def _difference(cell: Cell, items: list[Evaluation]) -> tuple[str, str] | None:
     if states != {cell.state}:
         return cell.state.value, "/".join(sorted(states))
     if cell.state == CellState.OK:
-        tolerance = _IMPORTED_TOLERANCE if cell.imported else _TOLERANCE
+        tolerance = ROUNDED_TOLERANCE if cell.imported else TOLERANCE
         for measure in MEASURES:
             stored = getattr(cell, measure)
             mean = np.mean([getattr(item, measure) for item in items])

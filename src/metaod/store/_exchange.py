@@ -104,8 +104,8 @@ def export_parquet(
     sign : path-like, optional
         The file of a key, with which the manifest is signed.
     """
-    if decimals is not None and not 1 <= decimals <= 15:
-        raise BadParameter("export_parquet", "decimals", "in [1, 15] or None", decimals)
+    if decimals is not None and not 4 <= decimals <= 15:  # see ROUNDED_TOLERANCE
+        raise BadParameter("export_parquet", "decimals", "in [4, 15] or None", decimals)
     folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -14,15 +14,18 @@ from metaod.history import MEASURES, Evaluation
 from metaod.learners import OnStep
 from metaod.store import _rows as rows
 from metaod.store._rows import Content
-from metaod.store._schema import Cell, DatasetRecord, MetaFeatureRecord, ModelRecord
+from metaod.store._schema import (
+    ROUNDED_TOLERANCE,
+    TOLERANCE,
+    Cell,
+    DatasetRecord,
+    MetaFeatureRecord,
+    ModelRecord,
+)
 from metaod.store._store import Store
 
 # how many conflicts a report holds in full; the others are counted
 _MAX_EXAMPLES = 1000
-
-_TOLERANCE = 1e-9
-# cells without their trials may have been rounded to four digits
-_CELL_TOLERANCE = 1.01e-4
 
 
 @dataclass(frozen=True)
@@ -215,7 +218,7 @@ class _Merger:
         mine = {(item.model, item.trial): item for item in self.mine.evaluations}
         for item in theirs:
             known = mine.get((item.model, item.trial))
-            agrees = known is None or _agree(known, item, _TOLERANCE)
+            agrees = known is None or _agree(known, item, TOLERANCE)
             if known is not None and not agrees:
                 where = f"{item.model} on {self.dataset}, trial {item.trial}"
                 self.report.add_conflict("evaluation", where, _figures(known), _figures(item))
@@ -246,7 +249,7 @@ class _Merger:
                 self.report.add_conflict("meta-features", where, "its own names", "other names")
                 continue
             agrees = known is None or np.allclose(
-                known.values, item.values, rtol=_TOLERANCE, atol=1e-12, equal_nan=True
+                known.values, item.values, rtol=TOLERANCE, atol=1e-12, equal_nan=True
             )
             if known is not None and not agrees:
                 self.report.add_conflict("meta-features", where, known.values, item.values)
@@ -260,7 +263,7 @@ def _cells_agree(one: Cell, other: Cell) -> bool:
     if one.n_trials != other.n_trials:
         # an aggregate of another number of trials need not be the same
         return not (one.imported and other.imported)
-    return _agree(one, other, _CELL_TOLERANCE)
+    return _agree(one, other, ROUNDED_TOLERANCE)
 
 
 def _agree(one: Evaluation | Cell, other: Evaluation | Cell, tolerance: float) -> bool:

@@ -26,6 +26,12 @@ from metaod.models import CellState, ModelSpec
 SCHEMA_VERSION = 1
 """Version of the tables below; a store of another version is refused."""
 
+TOLERANCE = 1e-9
+"""How far results of the same computation may be apart."""
+
+ROUNDED_TOLERANCE = 1.01e-4
+"""The same for cells that were imported: exports are rounded to four decimals or more."""
+
 
 def _require(owner: str, *checks: tuple[str, str, object, object]) -> None:
     """Raise an error for the first check (name, legal set, value, whether it holds) that fails."""
