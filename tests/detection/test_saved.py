@@ -131,17 +131,6 @@ def test_an_inconsistent_file_gives_a_one_line_error(tmp_path, changes):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("space", "pick"), [(None, "committee"), ("HBOS", "learned")])
-def test_a_pick_of_a_version_with_another_default_keeps_what_it_holds(tmp_path, space, pick):
-    path = tmp_path / "pick.mod"
-    model = MetaOD(space=space, pick=pick).fit(FRAME)
-    model.save(path)
-    damage(path, parameters=read_container(path, "pick")["parameters"] | {"pick": None})
-    again = load(path)
-    assert again.pick == pick
-    np.testing.assert_allclose(again.decision_scores_, model.decision_scores_)
-
-
 @pytest.mark.parametrize(
     "name",
     [

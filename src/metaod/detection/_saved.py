@@ -151,12 +151,8 @@ class SavedPick:
         cls, path: "str | PathLike[str]", tracker: Tracker, max_seconds: float | None
     ) -> "tuple[SavedPick, Fitted, Preparation, CellCheck | None]":
         """Read a file and fit its models again; BadArtifact if it is no pick or is damaged."""
-        earlier: Any = {"history": [], "calibration": None}  # of files that have none
-        document = {**earlier, **read_container(path, "pick")}
         try:
-            if document.get("cells") is not None:  # earlier versions learned marks without errors
-                document["cells"].setdefault("errors", np.empty((0, 0), dtype=np.float32))
-            saved: SavedPick = decode(cls, document, "pick")
+            saved: SavedPick = decode(cls, read_container(path, "pick"), "pick")
             preparation = Preparation.from_dict(saved.preparation)
             saved._check(preparation)
             models = [ModelSpec.parse(name) for name in saved.models]
@@ -177,9 +173,6 @@ class SavedPick:
         """Refuse members that do not fit together."""
         if set(self.parameters) != set(_PARAMETERS):
             raise ValueError("other parameters than those of an estimator")
-        if self.parameters["pick"] is None:  # as in files of earlier versions
-            named = self.parameters["learner"] != "default" or self.parameters["space"] is not None
-            self.parameters["pick"] = "learned" if named else "committee"
         Picking.declared()["pick"].checked(self.parameters["pick"], "the pick")
         kept = {name: option for name, option in Reading.declared().items() if option.is_kept}
         for name, value in self.reading.items():

@@ -347,8 +347,7 @@ class Preparation:
             evidence = decode(tuple[str, ...], saved["evidence"])
             pairs = decode(tuple[Pair, ...], saved["pairs"])
             check_evidence(columns, pairs, evidence)
-            context = saved.get("context")  # none in files of earlier versions
-            preparation.context_ = None if context is None else decode(Context, context)
+            preparation.context_ = decode(Context | None, saved["context"])
             messages = decode(tuple[tuple[str, ...], ...], saved["messages"])
             notes = [Message(code, "{text}", text=text) for code, text in messages]
         except (KeyError, TypeError, ValueError) as error:
