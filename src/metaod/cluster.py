@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from metaod._files import expanded
-from metaod.errors import BadColumn, BadParameter, MissingExtra
+from metaod.errors import BadColumn, BadParameter, required
 from metaod.tables import check_whole
 
 if TYPE_CHECKING:
@@ -57,12 +57,9 @@ def score(table: Any, pick: "MetaOD | str | PathLike[str]") -> Any:
     >>> scored.compute(scheduler="sync")["flag"].sum() == pick.labels_.sum()
     np.True_
     """
-    try:
-        import dask.dataframe as dd  # noqa: PLC0415 - an extra
-        from dask.delayed import delayed  # noqa: PLC0415 - as above
-    except ImportError as error:
-        name = error.name or "dask"
-        raise MissingExtra(name, extra="cluster", needed_for="metaod.cluster") from error
+    dd = required("dask.dataframe", extra="cluster", needed_for="metaod.cluster")
+    from dask.delayed import delayed  # noqa: PLC0415 - an extra
+
     if not isinstance(table, dd.DataFrame):
         raise BadParameter("metaod.cluster.score", "table", "a dask.dataframe.DataFrame", table)
     content = _content_of(pick)

@@ -373,8 +373,6 @@ class MissingExtra(UserError, ImportError):
     code = "missing-extra"
 
     def __init__(self, package: str, *, extra: str, needed_for: str) -> None:
-        self.package = package
-        self.extra = extra
         super().__init__(
             f"{needed_for} needs {package}",
             remedy=f'install it with: pip install "{DISTRIBUTION}[{extra}]"',
@@ -386,4 +384,5 @@ def required(module: str, *, extra: str, needed_for: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise MissingExtra(module, extra=extra, needed_for=needed_for) from error
+        package = (error.name or module).partition(".")[0]
+        raise MissingExtra(package, extra=extra, needed_for=needed_for) from error

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from metaod.errors import BadParameter, MissingExtra
+from metaod.errors import BadParameter, required
 from metaod.report import Axis, map_table
 
 if TYPE_CHECKING:
@@ -146,10 +146,7 @@ def _edges(axis: Axis, n_rows: int) -> npt.NDArray[np.float64]:
 
 
 def _axes(ax: "Axes | None") -> "Axes":
-    try:
-        import matplotlib.pyplot as plt  # noqa: PLC0415 - optional
-    except ImportError as error:
-        raise MissingExtra("matplotlib", extra="plot", needed_for="drawing figures") from error
+    plt = required("matplotlib.pyplot", extra="plot", needed_for="drawing figures")
     return plt.subplots(layout="constrained")[1] if ax is None else ax
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from metaod.errors import MissingExtra, UserError
+from metaod.errors import UserError, required
 from metaod.tables import Table, plain_values
 
 _BATCH = 2**14
@@ -194,11 +194,7 @@ def frame_of(table: Table) -> pd.DataFrame:
 
 def check_openpyxl() -> None:
     """Raise MissingExtra if workbooks cannot be written."""
-    try:
-        import openpyxl  # noqa: F401, PLC0415 - an extra
-    except ImportError as error:
-        needed_for = "writing XLSX workbooks"
-        raise MissingExtra("openpyxl", extra="excel", needed_for=needed_for) from error
+    required("openpyxl", extra="excel", needed_for="writing XLSX workbooks")
 
 
 def check_xlsx_size(n_rows: int, n_columns: int, where: str) -> None:

@@ -3,11 +3,9 @@
 from metaod.errors import MissingExtra
 
 try:
-    import filelock  # noqa: F401 - checked once, for one clear message
-    import sqlalchemy  # noqa: F401 - as above
+    import sqlalchemy  # noqa: F401 - checked once, for one clear message
 except ImportError as error:
-    package = error.name or "sqlalchemy"
-    raise MissingExtra(package, extra="store", needed_for="the store") from error
+    raise MissingExtra("sqlalchemy", extra="store", needed_for="the store") from error
 
 from metaod.store._build import build, record_of, verify
 from metaod.store._exchange import export_parquet, import_parquet

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from metaod._version import __version__
-from metaod.errors import BadFile, BadParameter, MissingExtra, UserError
+from metaod.errors import BadFile, BadParameter, UserError, required
 from metaod.models import CellState
 from metaod.store._tasks import USE_LESS, BuildTask, OutOfMemory, while_evaluating
 
@@ -109,12 +109,9 @@ class DaskExecutor:
     """
 
     def __init__(self, n_jobs: int, scheduler: str | None = None) -> None:
-        try:
-            import dask  # noqa: PLC0415 - an extra
-            import distributed  # noqa: F401, PLC0415 - as above
-        except ImportError as error:
-            name = error.name or "distributed"
-            raise MissingExtra(name, extra="cluster", needed_for="the executor dask") from error
+        required("distributed", extra="cluster", needed_for="the executor dask")
+        import dask  # noqa: PLC0415 - an extra
+
         self.n_jobs = n_jobs
         if scheduler is None:
             scheduler = dask.config.get("scheduler-address", None)
