@@ -15,6 +15,7 @@ from metaod.detection._patterns import cell_patterns
 from metaod.detection._reasons import RowReasons
 from metaod.detection._result import Detection
 from metaod.errors import Message, UserError, Word, counted, worded
+from metaod.options import Reading
 from metaod.report import map_table, render, shown
 from metaod.selection import OnProgress, Selection, family_names
 from metaod.tables import ColumnRecord, Table, cell_text
@@ -24,7 +25,6 @@ _MOST_COLUMNS = 100
 _MOST_NOTES = 30
 _LONGEST_SOURCE, _LONGEST_NOTE = 300, 600
 _AXIS_NAME_LENGTH = 24
-_DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blanks"}
 
 _MOST_ROWS, _MOST_EXPLAINED = 200, 100
 _MOST_SHOWN = 12  # columns of the most outlying rows
@@ -91,7 +91,8 @@ def _facts(found: Detection, given: Mapping[str, Any]) -> list[tuple[str, str]]:
     facts.append(("columns used", f"{used:,} of {len(found.record.columns):,}"))
     raw = None if table.original is None else table.original.raw
     if raw is not None:
-        delimiter = _DELIMITERS.get(raw.delimiter, repr(raw.delimiter))
+        words = Reading.declared()["delimiter"].choices
+        delimiter = words.get(raw.delimiter, repr(raw.delimiter))
         facts += [("delimiter", delimiter), ("encoding", raw.encoding)]
         facts += [("decimal mark", "comma" if raw.decimal == "," else "point")]
         facts += [("header", "first line" if raw.header else "none")]

@@ -289,14 +289,14 @@ def verify(
 
 
 def _stored_entries(store: Store, entries: Sequence[FolderEntry]) -> dict[str, FolderEntry]:
-    names = {record.name for record in store.datasets()}
-    fingerprints = {record.fingerprint for record in store.datasets()}
+    stored = {record.fingerprint: record.name for record in store.datasets()}
+    names = set(stored.values())
     found = {}
     for entry in entries:
         # reading every file of a large folder would take longer than the verification
         if entry.full_name in names:
             fingerprint = entry.load().fingerprint
-            if fingerprint in fingerprints:
+            if fingerprint in stored:
                 found[fingerprint] = entry
     if not found:
         remedy = "name the folder that it was built from"

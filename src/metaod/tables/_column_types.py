@@ -18,13 +18,12 @@ import pandas as pd
 
 from metaod.errors import BadColumn, Message, Setting, counted, listed
 from metaod.options import BadValues
-from metaod.tables._misfits import Misfits, are_most, misfit_notes, misfits_error
+from metaod.tables._misfits import Misfits, are_most, is_other_number, misfit_notes, misfits_error
 from metaod.tables._notations import (
     CODE,
     DATE,
     MISSING_WORDS,
     OBVIOUS_WORDS,
-    OTHER_NOTATION,
     WHOLE,
     Found,
     Hints,
@@ -355,8 +354,8 @@ class ColumnTyper:
         is_strict = self.bad_values == "error"
         is_clear, numeric = are_most(alike, total, what), 0
         if not is_clear:
-            is_other = [OTHER_NOTATION.fullmatch(text.strip()) for text in labels.texts]
-            numeric = int(rows[plain["numbers"] | np.array(is_other, dtype=bool)].sum())
+            is_other = np.array([*map(is_other_number, labels.texts)], dtype=bool)
+            numeric = int(rows[plain["numbers"] | is_other].sum())
             is_clear = are_most(numeric, total, "numbers") and (is_strict or 2 * alike >= total)
         if what == "numbers" and not is_strict:
             is_clear = is_clear and not _has_levels(labels, rows, fits, total)

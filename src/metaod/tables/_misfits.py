@@ -111,7 +111,7 @@ class Misfits:
             )
         n_alike = self.n_values - len(self.rows)
         alike = f"{n_alike:,} of this column's {self.n_values:,} values are"
-        if self.what == "numbers" and all(map(_is_other_number, counts)):
+        if self.what == "numbers" and all(map(is_other_number, counts)):
             numbers = f"{a}number{'' if a else 's'}"
             return f"{values} {are} {numbers} in another notation than {alike}"
         return f"{values} {are} not {a}{self.what[:-1] if a else self.what}, as {alike}"
@@ -182,7 +182,8 @@ def misfit_notes(found: Mapping[str, MisfitCount], as_what: BadValues) -> list[M
     return [note]
 
 
-def _is_other_number(text: str) -> bool:
+def is_other_number(text: str) -> bool:
+    """Whether a text is a number, perhaps in another notation than the others."""
     return OTHER_NOTATION.fullmatch(text.strip()) is not None
 
 
