@@ -163,24 +163,6 @@ def are_digits(texts: Sequence[str], counts: npt.NDArray[np.integer]) -> bool:
     return bool(counts[is_word].sum() < _FEWEST_TRUTHS * counts.sum())
 
 
-def infer_most(
-    texts: Sequence[str],
-    counts: npt.NDArray[np.integer],
-    hints: Hints | None = None,
-    *,
-    truths: bool = True,
-) -> Found | None:
-    """Find the notation of most texts, judged by those alone that are written in it."""
-    found = infer(texts, counts, hints, truths=truths)
-    if found is None or found.fits.all():
-        return found
-    fitting = [text for text, fits in zip(texts, found.fits, strict=True) if fits]
-    only = infer(fitting, counts[found.fits], hints, truths=truths)
-    if only is None or not only.fits.all():
-        return found
-    return replace(only, values=(own := only.notation.parse(texts))[0], fits=own[1])
-
-
 def row_sample(texts: Sequence[str], counts: npt.NDArray[np.integer]) -> list[str]:
     """Return the texts of some rows: a few usual texts may be in most, and slips in one each."""
     ends = np.cumsum(counts)
@@ -265,7 +247,12 @@ def widened(notation: Notation, texts: Sequence[str]) -> Notation | None:
         hints = Hints(notation.decimal or ".", is_decimal_given=bool(notation.decimal))
     elif isinstance(notation, DateNotation):
         hints = Hints(dayfirst=notation.order != "mdy")
-    found = infer_most(texts, np.ones(len(texts), dtype=np.intp), hints)
+    counts = np.ones(len(texts), dtype=np.intp)
+    found = infer(texts, counts, hints)
+    if found is not None and not found.fits.all():  # judged by those alone that are written in it
+        fitting = [text for text, fits in zip(texts, found.fits, strict=True) if fits]
+        only = infer(fitting, counts[found.fits], hints)
+        found = only if only is not None and only.fits.all() else found
     if found is None or isinstance(found.notation, Plain):
         return None
     other, is_same = found.notation, False
