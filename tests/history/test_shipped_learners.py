@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -141,3 +143,10 @@ def test_the_files_become_a_store(tmp_path):
     shipped = cells.pivot_table(index="dataset", columns="model", values="ap", dropna=False)
     shared = matrix.reindex(index=shipped.index)
     np.testing.assert_allclose(shared, shipped[shared.columns], equal_nan=True)
+
+
+def test_a_shipped_learner_is_pickled_by_name_but_not_one_made_from_it():
+    shipped_learner = find_artifact("metaod")
+    assert pickle.loads(pickle.dumps(shipped_learner)) is shipped_learner
+    made = replace(shipped_learner, history=None, calibration=None)
+    assert pickle.loads(pickle.dumps(made)).history is None

@@ -1,11 +1,11 @@
 """What is shipped: the performance matrix as files, the default learner and the paper's MetaOD."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib.resources import as_file, files
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsIndex
 
 from metaod.artifacts import Artifact
 from metaod.errors import BadParameter
@@ -79,7 +79,19 @@ def find_artifact(
     raise BadParameter(owner, "learner", legal, learner, remedy=remedy)
 
 
+@dataclass(frozen=True)
+class _ShippedArtifact(Artifact):
+    """A shipped artifact, which is pickled as its name because its history is large."""
+
+    shipped_as: str = DEFAULT
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        if self is _shipped_artifact(self.shipped_as):
+            return find_artifact, (self.shipped_as,)
+        return super().__reduce_ex__(protocol)  # it was made from a shipped one
+
+
 @lru_cache(maxsize=4)
 def _shipped_artifact(name: str) -> Artifact:
     with as_file(_SHIPPED.joinpath("artifacts", f"{name}.metaod")) as path:
-        return Artifact.load(path)
+        return replace(_ShippedArtifact.load(path), shipped_as=name)

@@ -132,10 +132,19 @@ class MetaFeatures:
     def __len__(self) -> int:
         return len(self.values)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _of_versions, (self.versions, self.values)  # functions of schemas have no names
+
     def __repr__(self) -> str:
         parts = " + ".join(f"{part.name} {part.version}" for part in self.schemas)
         undefined = int(np.isnan(self.values).sum())
         return f"MetaFeatures({parts}: {len(self)} features, {undefined} undefined)"
+
+
+def _of_versions(versions: Mapping[str, int], values: npt.NDArray[np.float64]) -> MetaFeatures:
+    """Restore pickled meta-features."""
+    parts = (schema(name).at(version) for name, version in versions.items())
+    return MetaFeatures(tuple(parts), values)
 
 
 def extract(
