@@ -45,13 +45,13 @@ def test_rows_above_a_clear_gap_are_flagged(n_above, spread):
 @settings(max_examples=60)
 def test_the_share_is_one_for_all_scores(scores):
     share = automatic_share(scores)
-    assert 0 <= share <= max(2 / len(scores), 0.1)
+    assert 0 <= share <= 0.2
     flagged = scores > threshold_of(scores, share)
     assert flagged.sum() <= np.ceil(share * len(scores))
     n_above = clear_gap(scores)
     if n_above is not None:
         falling = np.sort(scores)[::-1]
-        assert 1 <= n_above <= max(2, len(scores) / 10)
+        assert 1 <= n_above <= max(len(scores) // 10, min(2, len(scores) // 5))
         assert falling[n_above - 1] > falling[n_above]
 
 
@@ -73,6 +73,13 @@ def test_illegal_shares_are_refused(value):
 def test_a_row_far_above_the_next_one_is_a_gap_and_the_lowest_gap_counts():
     assert clear_gap(np.array([*np.linspace(-2, 2.3, 99), 6.0])) == 1
     assert clear_gap(np.array([*np.linspace(-2, 2.3, 98), 6.0, 60.0])) == 2
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "found"), [(3, None), (4, None), (6, None), (9, None), (10, 2), (19, 2), (20, 2)]
+)
+def test_in_small_tables_no_more_than_a_fifth_is_above_a_gap(n_rows, found):
+    assert clear_gap(np.array([*np.linspace(0, 1, n_rows - 2), 300.0, 310.0])) == found
 
 
 @pytest.mark.parametrize(("kind", "most"), [("exponential", 0.1), ("standard_normal", 0.02)])

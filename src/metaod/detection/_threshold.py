@@ -29,7 +29,6 @@ RULES: dict[Rule, str] = {
 
 _CLEAR_FALL = 1 / 3
 _ROUNDING = 1e-6  # of the height of the highest score: smaller falls are no gaps
-_UPPER = 10  # a gap is looked for in the upper tenth of the scores
 
 
 def check_contamination(value: Any) -> Contamination:
@@ -71,7 +70,8 @@ def clear_gap(scores: Scores) -> int | None:
     """Return how many rows lie above the lowest clear gap in the upper tenth, or None.
 
     A gap is clear if the score falls by a third of its height above the median or more; in small
-    tables by more, because chance makes wider gaps there: 1 / 3 + 1.5 / √rows.
+    tables by more, because chance makes wider gaps there: 1 / 3 + 1.5 / √rows. Tables of 10 to 19
+    rows are searched below two rows, of 5 to 9 below one; smaller ones cannot show a gap.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def clear_gap(scores: Scores) -> int | None:
     True
     """
     falling = np.sort(scores / max(1.0, float(np.abs(scores).max(initial=0.0))))[::-1]
-    n_gaps = min(max(2, len(falling) // _UPPER), len(falling) - 1)
+    n_gaps = max(len(falling) // 10, min(len(falling) // 5, 2))
     if n_gaps < 1:
         return None
     gaps = falling[:n_gaps] - falling[1 : n_gaps + 1]
