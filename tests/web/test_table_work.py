@@ -239,7 +239,7 @@ def test_findings_that_are_not_there_cannot_be_answered(work_on):
     work = with_findings(scored(work_on(made_csv())))
     work.judge(2, "size", "right")
     for row, column, code in (
-        (2, "size", "no-finding"), (31, "size", "no-finding"), (61, "size", "no-row")
+        (2, "size", "answered"), (31, "size", "no-finding"), (61, "size", "no-row")
     ):  # fmt: skip
         with pytest.raises(Problem) as caught:
             work.judge(row, column, "wrong")
@@ -248,6 +248,18 @@ def test_findings_that_are_not_there_cannot_be_answered(work_on):
     with pytest.raises(Problem) as caught:
         work.take_back()
     assert caught.value.code == "no-answer"
+
+
+def test_an_answer_about_a_finding_is_not_overwritten(work_on):
+    work = with_findings(scored(work_on(made_csv())))
+    work.judge(31, "weight", "wrong")
+    with pytest.raises(Problem) as caught:
+        work.judge(31, "weight", "right")  # in another tab
+    assert (caught.value.status, caught.value.code) == (409, "answered")
+    assert work._session.answers == {30: True}
+    work.take_back()
+    assert work.judge(31, "weight", "right")["n_right"] == 1
+    assert work._session.answers == {}
 
 
 def test_every_row_can_be_answered(work_on):

@@ -122,7 +122,7 @@ class ReviewSession:
     def judge(
         self, findings: Iterable[Finding], is_wrong: bool, correction: str | None = None
     ) -> None:
-        """Take an answer about findings.
+        """Take an answer about findings that have none.
 
         Wrong cells mark their rows as outliers, and get the correction or what each finding
         suggests.

@@ -138,9 +138,14 @@ class TableWork:
         correction: str | None = None,
         alike: bool = False,
     ) -> dict[str, Any] | None:
-        """Take an answer about a finding, or about all of its group that have none."""
-        session = self._reviewed()
-        own = [own for own in self._found.findings_of(self._place(row)) if own.column == column]
+        """Take an answer about a finding, or about all of its group that have none.
+
+        Another answer for a cell that has one is refused.
+        """
+        session, place = self._reviewed(), self._place(row)
+        if (place, column) in session.judged:
+            raise refused("answered", where=f"row {row}")
+        own = [own for own in self._found.findings_of(place) if own.column == column]
         if not own:
             raise refused("no-finding", where=f"row {row}")
         session.judge(session.alike(own[0]) if alike else own, answer == "wrong", correction)

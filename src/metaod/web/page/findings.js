@@ -42,7 +42,7 @@ const chooseFinding = task(async (item, finding, group) => {
 export async function openRow(host, row, finding, group) {
   const found = await ask("GET", own(`/rows/${row}`));
   closeRow();
-  const of = finding || found.cells.find((cell) => cell.finding)?.finding || null;
+  const of = finding || found.cells.find((cell) => cell.finding && cell.is_wrong == null)?.finding || null;
   fill("row-title", `Row ${amount(row)}`, ...found.names.flatMap((name) => [" · ", value(name)]));
   $("row-table").tBodies[0].replaceChildren(...cellRows(found.cells));
   host.append($("row-panel"));
