@@ -41,15 +41,15 @@ def test_an_accepted_finding_marks_its_row_and_gets_the_suggested_value(session)
     assert session.found.ranks[12] == 1 < before
     assert session.found.wrong.row_scores[12] == 1
     assert session.corrections == {(12, "net"): "12.4"}
-    assert session.take_back()
+    assert session.take_back() == [(12, "net")]
     assert (session.answers, session.corrections) == ({}, {})
     assert session.found.ranks[12] == before
     assert not session.take_back()
 
 
-def test_a_rejected_finding_hides_its_group_and_marks_nothing(session):
+def test_a_rejected_finding_lowers_its_group_and_marks_nothing(session):
     session.judge([finding(session, 8)], False)
-    assert rows_of(session) == [12]
+    assert rows_of(session) == [12, 3, 20]
     assert session.answers == session.corrections == {}
     session.take_back()
     assert rows_of(session) == [3, 8, 20, 12]
@@ -62,7 +62,7 @@ def test_a_group_is_answered_at_once_with_one_value(session):
     assert session.corrections == {(row, "q"): "" for row in (3, 8, 20)}
     left = describe_findings(session.found, session.judged)
     assert [group["cells"][0]["row"] for group in left["groups"]] == [13]
-    assert left["n_cells"] == 4
+    assert (left["n_cells"], left["n_rows"]) == (1, 1)
 
 
 def test_a_row_that_a_person_has_marked_keeps_its_mark(session):

@@ -39,6 +39,7 @@ def made_summary(text="plain", *, n_listed=60, n_flagged=20, n_columns=6):
             "row": place + 1,
             "rank": place + 1,
             "score": float(scores[place]),
+            "is_flagged": place < n_flagged,
             "cells": [f"{text}{place * 7 % 10}" for _ in range(n_columns)],
             "wrong": [{**finding, "place": n_columns - 1}] if place == 6 else [],
             "why": why[: place % 3] if place < 50 else None,
@@ -56,6 +57,7 @@ def made_summary(text="plain", *, n_listed=60, n_flagged=20, n_columns=6):
         "source": text,
         "n_rows": N_ROWS,
         "n_columns": 40,
+        "n_flagged": n_flagged,
         "facts": [("rows", str(N_ROWS)), ("sheet", text)],
         "columns": [column] * 5,
         "pick": {
@@ -69,7 +71,7 @@ def made_summary(text="plain", *, n_listed=60, n_flagged=20, n_columns=6):
         "wrong": {"n_cells": 40, "n_rows": 39, "n_groups": 3, "groups": groups},
         "notes": [text, text],
         "scores": sketch_scores(scores, n_flagged=n_flagged, threshold=threshold, gap=5),
-        "map": table_map,
+        "map": {**table_map, "flagged": [int(n < n_flagged) for n in table_map["order"]]},
         "top": {
             "columns": [text] * n_columns,
             "n_naming": 1,

@@ -35,6 +35,8 @@ def folder(tmp_path_factory):
     below = made_summary()  # a finding in a row that is not unusual
     rows = below["top"]["rows"]
     rows[45]["wrong"], rows[6]["wrong"] = rows[6]["wrong"], []
+    rows[45]["is_flagged"] = below["map"]["flagged"][45] = True
+    below["n_flagged"] += 3  # two others are not listed
     below["wrong"]["groups"][0]["cells"][0]["row"] = 46
     (folder / "below.html").write_text(render(below), "utf-8")
     return folder
@@ -88,7 +90,7 @@ def test_the_slider_moves_every_count(page):
     assert page.locator("[data-part=line]").get_attribute("transform") != line
     assert diamonds(page) == listed(page).count() == 21
     page.keyboard.press("Home")
-    assert (diamonds(page), listed(page).count()) == (0, 1)  # a row with a finding is listed
+    assert diamonds(page) == listed(page).count() == 0
     page.keyboard.press("End")
     assert page.locator("[data-part=count]").inner_text() == str(N_ROWS)
     assert listed(page).count() == 60
@@ -163,7 +165,12 @@ def test_findings_lead_to_their_rows(open_page):
     page = open_page("below").page
     assert page.locator("#wrong-list tbody").count() == 3
     assert "and 27 more" in page.locator("#wrong-list tbody").last.inner_text()
-    assert listed(page).count() == 21  # the unusual ones, and that with the finding
+    assert diamonds(page) == listed(page).count() == page.locator("tr.flagged").count() == 21
+    assert "2 more flagged rows are not in this list" in page.locator("#listed").inner_text()
+    assert "23 are flagged" in page.locator(".lead").last.inner_text()
+    page.locator("#number").fill("9")  # rows with wrong cells are not flagged any more
+    assert diamonds(page) == listed(page).count() == 9
+    assert "are flagged" not in page.locator(".lead").last.inner_text()
     page.locator("#wrong-list a").first.click()
     row = page.locator("#row-46")
     assert row.locator("td.suspect").inner_text().startswith("plain")

@@ -115,7 +115,7 @@ def figures():
     summary = made_summary()
     return [
         draw_scores(summary["scores"]),
-        draw_map(summary["map"], summary["scores"]["n_flagged"], summary["n_rows"]),
+        draw_map(summary["map"], summary["n_rows"]),
     ]
 
 

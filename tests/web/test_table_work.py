@@ -164,6 +164,24 @@ def with_findings(work):
     return work
 
 
+def test_the_list_and_the_map_flag_the_rows_of_the_scored_table(work_on):
+    work = with_findings(scored(work_on(made_csv())))
+    work._summary = None
+    result = work.result()
+    flagged = {i for i, row in enumerate(rows_of(work), start=1) if row["flag"] == "1"}
+    assert result["n_flagged"] == len(flagged) >= 21
+    assert {row["row"] for row in result["top"]["rows"] if row["is_flagged"]} == flagged
+    shown = zip(result["map"]["rows"], result["map"]["flagged"], strict=True)
+    assert {row + 1 for row, is_flagged in shown if is_flagged} == flagged
+    work.flag(2)
+    assert work.result()["n_flagged"] == 2
+    report = Path(work.write_report()["file"]).read_text()
+    assert report.count('class="flagged"') == 2
+    work.flag(None)
+    assert work.result()["top"] == result["top"]
+    assert Path(work.write_report()["file"]).read_text().count('class="flagged"') == len(flagged)
+
+
 def test_one_answer_is_for_a_pattern(work_on):
     work = scored(work_on(made_csv()))
     session = work._reviewed()
@@ -192,8 +210,10 @@ def test_findings_are_answered_and_the_answers_survive_the_process(work_on):
         "weight",
         "12",
     )
+    assert not first["has_answers"]
     left = work.judge(31, "weight", "wrong")
     assert (left["n_wrong"], left["n_corrected"], left["n_groups"]) == (1, 1, 1)
+    assert (left["n_cells"], left["n_rows"], left["has_answers"]) == (20, 20, True)
     assert work.row(31)["cells"][0]["correction"] == "12"
     assert work.question()["n_found"] == 1  # the row is an outlier
     left = work.judge(4, "size", "wrong", correction="1.5", alike=True)
@@ -201,7 +221,7 @@ def test_findings_are_answered_and_the_answers_survive_the_process(work_on):
     work._close_review()  # as the end of a process does
     again = scored(work_on(made_csv()))
     assert len(again._judgements[0]) == 21
-    again.take_back()
+    assert again.take_back()["taken_back"] == {"row": 1, "name": "size"}
     assert again._judgements[1] == {(30, "weight"): "12"}
     again._close_review()
     other = scored(work_on(made_csv()), {"na": ["violet"]})  # rows may be others

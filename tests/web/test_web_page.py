@@ -116,6 +116,9 @@ def test_findings_are_answered_by_clicks_and_keys(open_tab, size):
     page.keyboard.type("12.5")
     page.keyboard.press("Enter")
     wait_for(page, "wrong-counts", "Answered: 1 wrong (1 with a correct value), 0 right.")
+    n_cells = int(first.split()[0])
+    assert tab.text("wrong-counts").startswith(f"{n_cells - 1} cell")
+    assert not page.is_disabled("[data-get=marks]")
     assert page.locator("button.finding", has_text="77777").count() == 0
     page.wait_for_selector("#findings #row-panel:not([hidden])")  # the next finding
     if "item 40" not in tab.text("row-title"):
@@ -137,6 +140,7 @@ def test_findings_are_answered_by_clicks_and_keys(open_tab, size):
     tab.see("result")
     page.keyboard.press("b")
     wait_for(page, "wrong-counts", "0 right")
+    wait_for(page, "row-title", "item 40")
     page.keyboard.press("b")
     page.wait_for_selector("#take-back", state="hidden")
     assert tab.text("wrong-counts") == first
@@ -162,6 +166,9 @@ def test_any_row_is_shown_whole_and_the_number_of_flags_is_typed(open_tab, size)
     page.fill("#number", "5")
     page.press("#number", "Enter")
     assert tab.text("result-title").endswith("5 rows of 60 unusual")
+    assert not page.is_disabled("#reset")
+    assert page.locator("#rows-table tr.flagged").count() == 5
+    assert "With the rows of wrong cells" not in tab.text("flagged")
     if page.is_visible("#to-gap"):
         page.click("#to-gap")
         assert page.input_value("#number") == tab.text("to-gap").split()[-1]

@@ -30,13 +30,20 @@ def test_without_answers_nothing_changes(found):
     assert np.array_equal(taught.row_scores, found.row_scores)
 
 
-def test_a_rejected_finding_hides_those_of_its_kind_and_column(found):
+def test_rejected_findings_hide_those_of_their_kind_and_column(found):
     taught = found.taught({(4, "q3"): False})
-    assert [(own.row, own.column) for own in taught.findings()] == [(2, "price"), (7, "q3x")]
+    left = [(own.row, own.column) for own in taught.findings()]
+    assert left == [(2, "price"), (7, "q3x"), (7, "q3")]  # one does not hide a certain one
+    assert scores_of(taught)[7, "q3"] == pytest.approx(0.45)
     assert scores_of(taught)[4, "q3"] == taught.row_scores[4] == 0
     assert 0 < taught.row_scores[5] < found.row_scores[5]
     assert 0.7 <= taught.row_scores[7] < found.row_scores[7]
     assert taught.row_scores[2] == found.row_scores[2]
+    others = found.cells.assign(row=[4, 7, 2, 5, 5], column=["q3", "q3", "price", "q3", "q3"])
+    several = WrongCells(others.assign(kind="code"), found.row_scores)
+    assert [own.row for own in several.taught({(4, "q3"): False, (5, "q3"): False}).findings()] == [
+        2
+    ]
 
 
 def test_a_confirmed_finding_is_certain_and_outweighs_a_rejected_one(found):

@@ -138,14 +138,14 @@ class ReviewSession:
         self.cell_answers.append(CellAnswer(cells, is_wrong, list(marked)))
         self._found = None
 
-    def take_back(self) -> bool:
-        """Take the last answer about findings back; tell whether there was one."""
+    def take_back(self) -> list[Cell]:
+        """Take the last answer about findings back and return its cells; none without answers."""
         if not self.cell_answers:
-            return False
-        marked = self.cell_answers.pop().marked
-        self.forget([row for row in marked if row in self.answers])
+            return []
+        last = self.cell_answers.pop()
+        self.forget([row for row in last.marked if row in self.answers])
         self._found = None
-        return True
+        return [(row, name) for row, name, _ in last.cells]
 
     def to_dict(self) -> dict[str, Any]:
         """Describe as plain data how far the review has come."""

@@ -68,6 +68,7 @@ def summarise(
         "source": shown(_title(found.table), _LONGEST_SOURCE),
         "n_rows": found.n_rows,
         "n_columns": found.table.n_columns,
+        "n_flagged": found.n_flagged,
         "facts": _facts(found, given or {}),
         "columns": [_column(column, word) for column in found.record.columns[:_MOST_COLUMNS]],
         "pick": _pick(found),
@@ -160,10 +161,12 @@ def _map(found: Detection) -> dict[str, Any]:
     words = prepared.record.words()
     names = [shown(words[name], _AXIS_NAME_LENGTH, keep_end=True) for name in prepared.names]
     if len(places) == found.n_rows:
-        return map_table(prepared.X, names, found.order)
-    drawn = map_table(prepared.X, names, (-found.scores[places]).argsort(kind="stable"))
-    rows = places[np.array(drawn["rows"])]
-    return {**drawn, "rows": rows.tolist(), "order": (found.ranks_of(rows) - 1).tolist()}
+        drawn = map_table(prepared.X, names, found.order)
+    else:
+        drawn = map_table(prepared.X, names, (-found.scores[places]).argsort(kind="stable"))
+        rows = places[np.array(drawn["rows"])]
+        drawn |= {"rows": rows.tolist(), "order": (found.ranks_of(rows) - 1).tolist()}
+    return {**drawn, "flagged": found.flags[drawn["rows"]].tolist()}
 
 
 def _texts(texts: Iterable[str | Message], word: Word) -> list[str]:
@@ -195,7 +198,7 @@ def describe_findings(
     found : Detection
         The result.
     answered : collection of (int, str)
-        Rows, counted from 0, and columns of cells that are left out of the groups.
+        Rows, counted from 0, and columns of cells that are left out and not counted.
     groups : slice, optional
         Which groups to describe.
     """
@@ -207,9 +210,13 @@ def describe_findings(
     named = found.rows(np.array(rows, dtype=np.intp)).frame[[*found.record.naming]]
     texts = [[shown(cell_text(name), _CELL_LENGTH) for name in own] for own in named.to_numpy()]
     names = dict(zip(rows, texts, strict=True))
+    n_cells, flags = found.wrong.n_findings, found.wrong.flags()
+    if answered:
+        left = {(own.row, own.column) for own in found.wrong.findings()} - {*answered}
+        n_cells, flags = len(left), np.isin(np.arange(found.n_rows), [row for row, _ in left])
     return {
-        "n_cells": found.wrong.n_findings,
-        "n_rows": int(found.wrong.flags().sum()),
+        "n_cells": n_cells,
+        "n_rows": int(flags.sum()),
         "n_groups": len(every),
         "groups": [_group(own, names, found.table) for own in kept],
     }
@@ -276,6 +283,7 @@ def _top_rows(found: Detection, progress: OnProgress | None = None) -> dict[str,
             "row": place + 1,
             "rank": ranks[i],
             "score": float(found.scores[place]),
+            "is_flagged": bool(found.flags[place]),
             "cells": [column[i] for column in cells],
             "wrong": wrong,  # the place of each among the cells, None if it is not shown
             "why": why,  # empty if no single value sets the row apart, None if not computed

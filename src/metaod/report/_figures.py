@@ -53,11 +53,11 @@ def draw_scores(sketch: Sketch) -> str:
     )
 
 
-def draw_map(table_map: TableMap, n_flagged: int, n_rows: int) -> str:
+def draw_map(table_map: TableMap, n_rows: int) -> str:
     """Draw the rows as points: dots, and diamonds for those that are flagged."""
-    others, flagged = map_paths(table_map, n_flagged)
+    others, flagged = map_paths(table_map)
     x_name, y_name = (_direction(direction["columns"]) for direction in table_map["directions"])
-    n_marked = sum(place < n_flagged for place in table_map["order"])
+    n_marked = sum(table_map["flagged"])
     desc = (
         f"{len(table_map['order']):,} of {n_rows:,} rows in the two main directions of the table, "
         f"{n_marked:,} of them flagged. Rows that are alike lie close together."
@@ -85,12 +85,12 @@ def map_points(table_map: TableMap) -> tuple[list[float], list[float]]:
     return x, y
 
 
-def map_paths(table_map: TableMap, n_flagged: int) -> tuple[str, str]:
+def map_paths(table_map: TableMap) -> tuple[str, str]:
     """Return the paths of the dots and of the diamonds, the most outlying on top."""
     dots, diamonds = [], []
-    points = zip(*map_points(table_map), table_map["order"], strict=True)
-    for x, y, place in reversed(list(points)):
-        if place < n_flagged:
+    points = zip(*map_points(table_map), table_map["flagged"], strict=True)
+    for x, y, is_flagged in reversed(list(points)):
+        if is_flagged:
             diamonds.append(f"M{_n(x)} {_n(y - 5)}l5 5-5 5-5-5z")
         else:
             dots.append(f"M{_n(x)} {_n(y)}h0")

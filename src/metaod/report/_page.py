@@ -48,7 +48,7 @@ def render(summary: Mapping[str, Any]) -> str:
         style=style,
         script=script,
         score_figure=draw_scores(scores),
-        map_figure=draw_map(shown_map, scores["n_flagged"], summary["n_rows"]),
+        map_figure=draw_map(shown_map, summary["n_rows"]),
         data=script_data(_for_script(summary)),
     )
     return page
@@ -68,11 +68,18 @@ def _for_script(summary: Mapping[str, Any]) -> dict[str, Any]:
     x, y = map_points(table_map)
     return {
         "rows": summary["n_rows"],
+        "detected": summary["n_flagged"],
         "flagged": [n for n, _ in scores["cuts"]],
         "thresholds": [threshold for _, threshold in scores["cuts"]],
         "places": scores["places"],
         "chosen": scores["chosen"],
-        "map": {"x": x, "y": y, "order": table_map["order"], "row": table_map["rows"]},
+        "map": {
+            "x": x,
+            "y": y,
+            "order": table_map["order"],
+            "row": table_map["rows"],
+            "detected": table_map["flagged"],
+        },
         "orders": summary["top"]["orders"],
     }
 

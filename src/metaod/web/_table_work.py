@@ -51,12 +51,13 @@ class TableWork:
     """
 
     _first: Detection  # without answers
+    _estimated: Detection  # with answers
     _found: Detection  # with answers, and as many flags as the user wants
 
     def __init__(self, uploaded: UploadedTable) -> None:
         self._uploaded = uploaded
         self._n_flagged: int | None = None  # so many, if the user says so
-        self._summary: dict[str, Any] | None = None  # of what was found, whatever is flagged
+        self._summary: dict[str, Any] | None = None  # with as many flags as estimated
         self._marks: TableMarks | None = None
         self._session: ReviewSession | None = None
         self._question: int | None = None
@@ -76,7 +77,7 @@ class TableWork:
         if Path(MARKS_FILE).exists() or Path(_CELLS_FILE).exists():
             self._reviewed()
         self._update()
-        self._summary = summarise(self._found, progress=part_of(self._report, _FIT_SHARE, 1.0))
+        self._summary = summarise(self._estimated, progress=part_of(self._report, _FIT_SHARE, 1.0))
         return {"n_flagged": self._found.n_flagged}
 
     def _report(self, report: ProgressReport) -> None:
@@ -92,13 +93,13 @@ class TableWork:
 
     def _update(self) -> None:
         """Take scores from the review, if there is one, and flags as the user wants."""
-        found = self._first if self._session is None else self._session.found
-        self._found = found.flagging(self._n_flagged)
+        self._estimated = self._first if self._session is None else self._session.found
+        self._found = self._estimated.flagging(self._n_flagged)
 
     def result(self) -> dict[str, Any]:
-        """Describe the result as plain data, with the current answers and flags."""
+        """Describe the result as plain data, with the current answers and number of flags."""
         found = self._found
-        self._summary = self._summary or summarise(found)
+        self._summary = self._summary or summarise(self._estimated)
         return {
             **self._summary,
             "warnings": [worded(text, page_word) for text in found.warnings[:_MOST_NOTES]],
@@ -128,7 +129,13 @@ class TableWork:
             return None
         n_wrong = sum(judged.values())
         counts = {"n_wrong": n_wrong, "n_right": len(judged) - n_wrong}
-        return {**document, **counts, "n_corrected": len(corrections)}
+        has_answers = self._found.marks is not None  # about rows
+        return {
+            **document,
+            **counts,
+            "n_corrected": len(corrections),
+            "has_answers": has_answers,
+        }
 
     def judge(
         self,
@@ -152,10 +159,12 @@ class TableWork:
         return self._judged()
 
     def take_back(self) -> dict[str, Any] | None:
-        """Take the last answer about findings back."""
-        if not self._reviewed().take_back():
+        """Take the last answer about findings back, and name its first cell."""
+        cells = self._reviewed().take_back()
+        if not cells:
             raise refused("no-answer")
-        return self._judged()
+        found, (place, name) = self._judged(), cells[0]
+        return found and {**found, "taken_back": {"row": place + 1, "name": name}}
 
     def _judged(self) -> dict[str, Any] | None:
         """Keep the answers about findings in a file, and return what is left."""

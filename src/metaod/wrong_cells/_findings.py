@@ -19,7 +19,6 @@ LEAST_SCORE = 0.02
 """Cells below it are not listed at all."""
 
 _LONGEST = 40
-_LEAST_CONFIRMED = 0.5  # of the answers about cells alike, for others to stay findings together
 
 _NUMERIC = re.compile(r"[^\w\s'\"]*\s?[0-9]")  # a number, date or amount: -21,5 or $ 1,234
 CERTAIN = 0.9
@@ -193,9 +192,10 @@ class WrongCells:
         """Return the findings after a person has confirmed (True) or rejected (False) some cells.
 
         A confirmed cell has the score 1 and a rejected one 0. The scores of other findings of the
-        same kind and column are multiplied by the share of those that were confirmed, where .3 of a
-        confirmation is added: one rejection hides all others. The score of a row changes as that of
-        its most suspicious cell.
+        same kind and column are multiplied by the share of those that were confirmed, where one
+        confirmation is added: after one rejection only likely ones are left, after three none. A
+        finding together with others is none if most of them were rejected. The score of a row
+        changes as that of its most suspicious cell.
 
         Parameters
         ----------
@@ -206,8 +206,9 @@ class WrongCells:
         given = pd.MultiIndex.from_frame(cells[["row", "column"]]).map(dict(answers))
         answer = pd.Series(np.asarray(given, dtype=np.float64), cells.index)
         alike = answer.groupby([cells["kind"], cells["column"]])
-        share = (alike.transform("sum") + 0.3) / (alike.transform("count") + 0.3)
-        stays = cells["together"].astype(bool) & answer.isna() & (share >= _LEAST_CONFIRMED)
+        n_confirmed, n_answers = alike.transform("sum"), alike.transform("count")
+        share = (n_confirmed + 1) / (n_answers + 1)
+        stays = cells["together"].astype(bool) & answer.isna() & (2 * n_confirmed >= n_answers)
         taught = cells.assign(score=answer.fillna(cells["score"] * share), together=stays)
         before, now = (own.groupby("row")["score"].max() for own in (cells, taught))
         scores = self.row_scores.copy()

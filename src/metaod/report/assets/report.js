@@ -18,12 +18,16 @@
   // threshold
 
   const flagged = () => data.flagged[chosen];
+  const isDetected = () => chosen === data.chosen; // then rows with wrong cells are flagged, too
+  const total = () => isDetected() ? data.detected : flagged();
+  const listDetected = rows.map((row) => row.classList.contains("flagged"));
+  const isFlagged = (place) => isDetected() ? listDetected[place] : place < flagged();
 
   function mapPaths() {
     const dots = [], diamonds = [];
     for (let i = data.map.x.length - 1; i >= 0; i--) {
       const x = data.map.x[i], y = data.map.y[i];
-      if (data.map.order[i] < flagged()) diamonds.push(`M${x} ${(y - 5).toFixed(1)}l5 5-5 5-5-5z`);
+      if (isDetected() ? data.map.detected[i] : data.map.order[i] < flagged()) diamonds.push(`M${x} ${(y - 5).toFixed(1)}l5 5-5 5-5-5z`);
       else dots.push(`M${x} ${y}h0`);
     }
     return [dots.join(""), diamonds.join("")];
@@ -43,7 +47,9 @@
     setText("plain-count", String(count));
     setText("share", share);
     setText("threshold", threshold);
-    const said = `${many(count)} of ${many(data.rows)} rows flagged, score above ${threshold}`;
+    const wrong = total() > count ? " or a wrong cell" : "";
+    const said = `${many(total())} of ${many(data.rows)} rows flagged, score above ${threshold}${wrong}`;
+    for (const element of part(document, "detected")) element.hidden = !isDetected();
     shown.slider.value = String(chosen);
     shown.slider.setAttribute("aria-valuetext", said);
     if (document.activeElement !== shown.number) shown.number.value = String(count);
@@ -57,10 +63,10 @@
     part(mapFigure, "flagged")[0].setAttribute("d", diamonds);
     byId("score-figure-desc").textContent = said + ".";
     rows.forEach((row, place) => {
-      const flag = row.querySelector(".flag");
-      if ((place < count) !== Boolean(flag.firstChild))
-        flag.replaceChildren(...(place < count ? flagMark.cloneNode(true).childNodes : []));
-      row.classList.toggle("flagged", place < count);
+      const flag = row.querySelector(".flag"), is = isFlagged(place);
+      if (is !== Boolean(flag.firstChild))
+        flag.replaceChildren(...(is ? flagMark.cloneNode(true).childNodes : []));
+      row.classList.toggle("flagged", is);
     });
     showRows();
   }
@@ -116,16 +122,24 @@
     let count = 0;
     rows.forEach((row, place) => {
       const text = words.length ? row.textContent.toLowerCase() : "";
-      const is = (!shown.only.checked || place < flagged() || "wrong" in row.dataset)
+      const is = (!shown.only.checked || isFlagged(place))
         && (shown.by.value === "" || row.dataset.why.split(" ").includes(shown.by.value))
         && words.every((word) => text.includes(word));
       row.hidden = !is;
       if (is) count += 1;
     });
-    const hidden = shown.only.checked ? flagged() - Math.min(flagged(), rows.length) : 0;
+    const hidden = shown.only.checked ? total() - rows.filter((_, place) => isFlagged(place)).length : 0;
     const more = hidden > 0 ? `; ${many(hidden)} more flagged rows are not in this list` : "";
     byId("listed").textContent = `${many(count)} listed${more}`;
   }
+  /** Show a row that the filters hide. */
+  function reveal(place) {
+    if (!rows[place].hidden) return;
+    shown.find.value = ""; shown.by.value = ""; shown.only.checked = isFlagged(place);
+    showRows();
+  }
+  for (const link of document.querySelectorAll('a[href^="#row-"]'))
+    link.addEventListener("click", () => reveal(rows.indexOf(document.querySelector(link.hash))));
   for (const control of [shown.find, shown.by, shown.only])
     control.addEventListener("input", showRows);
 
@@ -201,10 +215,7 @@
     pick(place);
     const listed = place === null ? undefined : listPlace.get(data.map.row[place]);
     if (listed === undefined) return;
-    if (rows[listed].hidden) {
-      shown.find.value = ""; shown.by.value = ""; shown.only.checked = place < flagged();
-      showRows();
-    }
+    reveal(listed);
     rows[listed].scrollIntoView({ block: "center" });
     rows[listed].querySelector("button").focus({ preventScroll: true });
   });

@@ -104,14 +104,14 @@ export function markRow(map, row) {
   document.querySelector("#map .ring").setAttribute("d", i < 0 ? "" : `M${h - 9} ${v}a9 9 0 1 0 18 0a9 9 0 1 0 -18 0`);
 }
 
-/** Draw the first n rows of the ranking as triangles, the others as dots. */
-export function cutMap(map, n) {
+/** Draw flagged rows as triangles, the others as dots. */
+export function cutMap(map, isFlagged) {
   const { x, order } = map;
   const flagged = [];
   const others = [];
   for (let i = 0; i < x.length; i += 1) {
     const [h, v] = onMap(map, i);
-    if (order[i] < n) flagged.push(`M${h.toFixed(1)} ${(v - 5.5).toFixed(1)}l5 9h-10z`);
+    if (isFlagged(order[i], map.flagged[i])) flagged.push(`M${h.toFixed(1)} ${(v - 5.5).toFixed(1)}l5 9h-10z`);
     else others.push(`M${h.toFixed(1)} ${v.toFixed(1)}m-2.2 0a2.2 2.2 0 1 0 4.4 0a2.2 2.2 0 1 0 -4.4 0`);
   }
   document.querySelector("#map .dots").setAttribute("d", others.join(""));

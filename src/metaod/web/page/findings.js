@@ -16,7 +16,7 @@ export function listFindings() {
   const answered = n_wrong + n_right
     ? ` Answered: ${n_wrong} wrong (${n_corrected} with a correct value), ${n_right} right.` : "";
   const hidden = n_groups > groups.length ? ` The first ${groups.length} of ${amount(n_groups)} patterns are listed.` : "";
-  $("wrong-counts").textContent = (n_cells ? `${counted(n_cells, "cell")} in ${counted(n_rows, "row")}, the most certain first.` : "Nothing is probably wrong.") + hidden + answered;
+  $("wrong-counts").textContent = (n_cells ? `${counted(n_cells, "cell")} in ${counted(n_rows, "row")}, the most certain first.` : `Nothing${answered ? " else" : ""} is probably wrong.`) + hidden + answered;
   fill("findings", ...groups.map((group) => {
     const cells = group.cells.map((finding) => el("li", { "data-finding": key(finding) },
       el("button", { type: "button", class: "finding", "aria-expanded": "false", onclick: (event) => chooseFinding(event.target.closest("li"), finding, group) },
@@ -90,16 +90,17 @@ export const judge = task(async (answer, correction = null) => {
   const { finding } = state;
   if (state.isAnswering || finding == null) return;
   const line = $("row-panel").closest("tr.opened")?.previousElementSibling;
-  const next = line ? null : nextFinding(finding);
+  const next = line ? [] : nextFindings(finding);
   const body = { row: finding.row, column: finding.name, answer, correction, alike: $("alike").checked };
   await judged(() => ask("POST", own("/findings/answers"), body), next);
   line?.querySelector("button").focus();
 });
 
 export const takeFindingBack = task(async () => {
-  if (!state.isAnswering && !$("take-back").hidden) await judged(() => ask("DELETE", own("/findings/answers/last")), null);
+  if (!state.isAnswering && !$("take-back").hidden) await judged(() => ask("DELETE", own("/findings/answers/last")), []);
 });
 
+/** Send an answer, and open what was taken back or the first of the next findings that is left. */
 async function judged(request, next) {
   state.isAnswering = true;
   try {
@@ -111,10 +112,12 @@ async function judged(request, next) {
     state.isAnswering = false;
     document.dispatchEvent(new Event("judged"));
   }
-  const item = [...$("findings").querySelectorAll("[data-finding]")].find((own) => own.dataset.finding === next);
+  const { taken_back } = state.result.wrong;
+  const left = new Map(listed().map((item) => [item.dataset.finding, item]));
+  const item = left.get((taken_back ? [key(taken_back)] : next).find((own) => left.has(own)));
   item?.closest("details")?.setAttribute("open", "");
   item?.querySelector("button").click();
-  (item?.querySelector("button") || $("take-back")).focus();
+  (item?.querySelector("button") || $("result-title")).focus({ preventScroll: !item });
 }
 
 /** Move the focus to the finding above or below. */
@@ -124,12 +127,14 @@ export function moveFocus(pressed) {
   items[at + (pressed === "arrowdown" ? 1 : pressed === "arrowup" ? -1 : 0)]?.focus();
 }
 
-/** Return the finding that comes after one, in another group if the answer is for all of its group. */
-function nextFinding(finding) {
-  const items = [...$("findings").querySelectorAll("[data-finding]")];
+const listed = () => [...$("findings").querySelectorAll("[data-finding]")];
+
+/** Return the findings that come after one, in other groups if the answer is for all of its group; then those before it. */
+function nextFindings(finding) {
+  const items = listed();
   const at = items.findIndex((item) => item.dataset.finding === key(finding));
-  if (at < 0) return null; // only the first of many are listed
+  if (at < 0) return []; // only the first of many are listed
   const group = items[at].closest("details");
   const rest = items.slice(at + 1).filter((item) => !$("alike").checked || item.closest("details") !== group);
-  return (rest[0] || items[at - 1])?.dataset.finding || null;
+  return [...rest, ...items.slice(0, at).reverse()].map((item) => item.dataset.finding);
 }

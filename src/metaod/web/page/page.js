@@ -212,7 +212,6 @@ async function showResult() {
   list("notes", [...pick.why, ...notes]);
   $("measured").textContent = (pick.measured.length ? "On the known outliers: " : "") + pick.measured.map((row) =>
     `${row.method}: average precision ${row.ap.toFixed(2)}, ROC AUC ${row.roc_auc.toFixed(2)}`).join("; ");
-  document.querySelector("[data-get=marks]").disabled = !state.result.has_answers;
   $("as-csv").hidden = state.table.name.toLowerCase().endsWith(".csv");
   $("threshold").max = scores.cuts.length - 1;
   $("number").max = $("wanted").max = state.result.n_rows;
@@ -227,27 +226,31 @@ async function showResult() {
 
 const cut = () => state.result.scores.cuts[state.chosen];
 
-/** Show which rows the threshold flags. */
+/** Show which rows are flagged: the most outlying ones, or as estimated, which adds rows of wrong cells. */
 function move() {
   const [n, threshold] = cut();
   const { n_rows, n_flagged, scores, is_estimated, wrong } = state.result;
+  const isFlagged = (place, asEstimated) => (is_estimated ? Boolean(asEstimated) : place < n);
   const share = ((100 * n) / n_rows).toFixed(n && n / n_rows < 0.001 ? 3 : 1);
   const found = wrong?.n_cells ? `${counted(wrong.n_cells, "cell")} probably wrong, ` : "";
   $("result-title").textContent = `${found}${counted(n, "row")} of ${amount(n_rows)} unusual`;
   $("flagged").textContent = `${counted(n, "row")} (${share} %) with a score above ${short(threshold)}.`
-    + (is_estimated && n_flagged > n ? ` With the rows of wrong cells ${amount(n_flagged)} are flagged.` : "");
+    + (is_estimated && n_flagged > n ? ` With the rows of wrong cells, ${amount(n_flagged)} are flagged.` : "")
+    + (!is_estimated && wrong?.n_cells ? " Rows with wrong cells are not flagged for them." : "");
   $("gap").textContent = scores.gap == null
     ? "There is no clear gap in the scores, so few rows are flagged at first: choose how many."
     : `There is a clear gap below the first ${counted(scores.gap, "row")}.`;
   $("threshold").value = state.chosen;
   if (document.activeElement !== $("number")) $("number").value = n;
-  $("threshold").setAttribute("aria-valuetext", `${counted(n, "row")} flagged`);
-  $("reset").disabled = is_estimated && state.chosen === scores.chosen;
+  $("threshold").setAttribute("aria-valuetext", `${counted(is_estimated ? n_flagged : n, "row")} flagged`);
+  $("reset").disabled = is_estimated;
+  document.querySelector("[data-get=marks]").disabled = !state.result.has_answers;
   cutScores(scores.places[state.chosen]);
-  cutMap(state.result.map, n);
+  cutMap(state.result.map, isFlagged);
   [...$("rows-table").tBodies[0].rows].filter((row) => row.querySelector(".flag")).forEach((row, i) => {
-    row.classList.toggle("flagged", i < n);
-    row.querySelector(".flag").textContent = i < n ? "▲ yes" : "";
+    const is = isFlagged(i, state.result.top.rows[i].is_flagged);
+    row.classList.toggle("flagged", is);
+    row.querySelector(".flag").textContent = is ? "▲ yes" : "";
   });
 }
 
@@ -298,10 +301,15 @@ const lookUp = task(async (row) => {
 function choose(wish) {
   const { cuts } = state.result.scores;
   const far = (place) => Math.abs(cuts[place][0] - wish);
-  state.chosen = cuts.reduce((best, _, place) => (far(place) < far(best) ? place : best), 0);
-  move();
-  state.result.is_estimated = false;
+  slide(cuts.reduce((best, _, place) => (far(place) < far(best) ? place : best), 0));
   flag(cut()[0]);
+}
+
+/** Show what a threshold flags. */
+function slide(place) {
+  state.chosen = place;
+  state.result.is_estimated = false;
+  move();
 }
 
 let flagged = Promise.resolve(); // ends when the server knows the threshold that is shown
@@ -424,11 +432,8 @@ $("more-rows").addEventListener("click", () => {
   next.tabIndex = -1;
   next.focus();
 });
-$("threshold").addEventListener("input", () => { state.chosen = Number($("threshold").value); move(); });
-$("threshold").addEventListener("change", () => {
-  state.result.is_estimated = false;
-  flag(cut()[0]);
-});
+$("threshold").addEventListener("input", () => slide(Number($("threshold").value)));
+$("threshold").addEventListener("change", () => flag(cut()[0]));
 $("number").addEventListener("change", () => { if ($("number").value !== "") choose(Number($("number").value)); });
 $("number").addEventListener("blur", () => { $("number").value = cut()[0]; });
 $("to-gap").addEventListener("click", () => choose(state.result.scores.gap));
@@ -484,7 +489,11 @@ $("verdict").addEventListener("submit", (event) => {
   judge("wrong", $("correction").value);
 });
 $("take-back").addEventListener("click", takeFindingBack);
-document.addEventListener("judged", () => { listFindings(); move(); });
+document.addEventListener("judged", () => {
+  state.result.has_answers = state.result.wrong.has_answers;
+  listFindings();
+  move();
+});
 $("rank-again").addEventListener("click", task(showResult));
 for (const kind of ["dragover", "dragleave", "drop"]) {
   document.addEventListener(kind, (event) => {
