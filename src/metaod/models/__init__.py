@@ -27,6 +27,7 @@ from metaod.models._spec import (
 
 if TYPE_CHECKING:
     from metaod.models._detector import AverageDetector, SpecDetector
+    from metaod.models._isolation_forests import uniform
 
 __all__ = [
     "ALL_ROWS_UP_TO", "COMMITTEE", "SPACES", "AverageDetector", "Budget", "CellState", "Cost",
@@ -34,7 +35,7 @@ __all__ = [
     "average_of", "candidate_averages", "compilation",
     "expected_costs", "expected_scoring", "family", "find_family", "fit_scaling", "member_ids",
     "model_space", "njit", "register_family", "registered_families", "score_models",
-    "unregister_family",
+    "uniform", "unregister_family",
 ]  # fmt: skip
 
 # needs PyOD, which is slow to import

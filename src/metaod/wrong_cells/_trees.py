@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from metaod.models import njit
+from metaod.models import njit, uniform
 from metaod.wrong_cells._columns import N_BINS, Codes, Values
 
 LEAST_LEAF = 3
@@ -45,17 +45,6 @@ def explained(bins: Bins, targets: Values) -> Values:  # pragma: no cover - comp
 
 
 @njit(cache=True, nogil=True)
-def _next(state: npt.NDArray[np.uint64]) -> float:  # pragma: no cover - compiled
-    """Return a random number in [0, 1) by SplitMix64."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = state[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z = z ^ (z >> np.uint64(31))
-    return float((z >> np.uint64(11)) * (1.0 / 9007199254740992.0))
-
-
-@njit(cache=True, nogil=True)
 def fit_predict(
     bins: Bins,
     is_ordered: npt.NDArray[np.bool_],
@@ -85,14 +74,16 @@ def fit_predict(
     code = np.zeros(n_classes)
     for _ in range(n_trees):
         for i in range(n_own):  # draw half of the rows
-            j = i + int(_next(state) * (n_known - i))
+            j = i + int(uniform(state, 0.0, 1.0) * (n_known - i))
             rows[i], rows[j] = rows[j], rows[i]
         own = rows[:n_own]
         learned[:] = False
         learned[own] = True
         if n_classes > 0:  # a random number for each class stands for it
             for k in range(n_classes):
-                code[k] = _next(state) + _next(state) + _next(state)
+                code[k] = (
+                    uniform(state, 0.0, 1.0) + uniform(state, 0.0, 1.0) + uniform(state, 0.0, 1.0)
+                )
             for row in own:
                 y[row] = code[classes[row]]
         n_nodes = _grow(bins, is_ordered, chances, y, own, state, nodes, masks)
@@ -182,7 +173,7 @@ def _grow(
         is_split = n_inside >= 2 * LEAST_LEAF and depth < _MOST_DEPTH
         if is_split and values.max() > values.min():
             for _ in range(n_tried):
-                drawn = min(np.searchsorted(chances, _next(state)), len(chances) - 1)
+                drawn = min(np.searchsorted(chances, uniform(state, 0.0, 1.0)), len(chances) - 1)
                 n_used = _count(bins, drawn, inside, values, counts, sums, used)
                 _put_in_order(used, n_used, is_ordered[drawn], counts, sums)
                 gain, bits = _best_split(used, n_used, counts, sums, total, n_inside)
