@@ -135,7 +135,7 @@ class RowSample:
 
     def __init__(self, size: int, seed: int) -> None:
         self._size, self._seed = size, seed
-        self._n_offered = 0
+        self.n_offered = 0
         self._keys = np.empty(0, dtype=np.uint64)
         self._rows: RowNumbers = np.empty(0, dtype=np.int64)
         self._items: list[Any] = []
@@ -143,8 +143,8 @@ class RowSample:
 
     def offer(self, items: Sequence[Any]) -> None:
         """Offer the next rows."""
-        rows = np.arange(self._n_offered, self._n_offered + len(items), dtype=np.int64)
-        self._n_offered += len(items)
+        rows = np.arange(self.n_offered, self.n_offered + len(items), dtype=np.int64)
+        self.n_offered += len(items)
         keys = _row_keys(rows, self._seed)
         kept = np.flatnonzero(keys <= self._limit)
         self._keys = np.concatenate([self._keys, keys[kept]])
@@ -152,11 +152,6 @@ class RowSample:
         self._items += [items[place] for place in kept.tolist()]
         if len(self._keys) > 2 * self._size:
             self._prune()
-
-    @property
-    def n_offered(self) -> int:
-        """Rows that were offered."""
-        return self._n_offered
 
     def drawn(self) -> tuple[RowNumbers, list[Any]]:
         """Return the numbers of the rows in the sample, rising, and what was offered of them."""
