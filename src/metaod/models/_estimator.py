@@ -36,7 +36,7 @@ class Estimator(ABC):
     def fit(self, X: Any, y: object = None) -> Self:  # noqa: ARG002 - PyOD's signature
         """Fit on a table and score its rows; ``y`` is ignored."""
         rows = _matrix(X)
-        self.check()
+        check_parameters(self, self.legal)
         self.n_features_in_ = rows.shape[1]
         self.decision_scores_ = self._fit(rows)
         return self
@@ -44,10 +44,6 @@ class Estimator(ABC):
     def decision_function(self, X: Any) -> Scores:
         """Return the scores of new rows, each against the training table."""
         return self._score(_matrix(X))
-
-    def check(self) -> None:
-        """Refuse illegal hyperparameters."""
-        check_parameters(self, self.legal)
 
     @classmethod
     def fit_many(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from metaod._legal import Whole
+from metaod._legal import Whole, check_parameters
 from metaod.errors import BadParameter, UserError
 from metaod.models._arrays import Matrix, Scores
 from metaod.models._costs import expected_costs
@@ -200,7 +200,7 @@ def _together(
     for spec, trial in _trials(specs, trials):
         try:
             model = spec.build(trial, scaling)
-            model.check()
+            check_parameters(model, model.legal)
         except BadParameter as error:
             yield Scored(spec, trial, CellState.FAILED, reason=_describe(error))
             continue
