@@ -54,8 +54,6 @@ class Option:
         What follows in Python's documentation.
     metavar : str
         What the command line's help calls the value.
-    shown : str
-        How the command line's help shows the default, if not as it is.
     label : str
         What the form of the page calls it; the form has options with a label.
     choices : dict
@@ -80,7 +78,6 @@ class Option:
     help: str
     details: str = ""
     metavar: str = ""
-    shown: str = ""
     label: str = ""
     choices: Mapping[Any, str] = field(default_factory=dict)
     flags: tuple[str, ...] = ()

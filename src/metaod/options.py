@@ -528,7 +528,6 @@ class Building(Options):
     references: bool = option(
         True,
         "Evaluate the reference models too.",
-        shown="references",
         flags=("--references", "--no-references"),
     )
     schemas: Iterable[str] = option(

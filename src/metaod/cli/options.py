@@ -82,7 +82,6 @@ def _typer_option(option: Option, panel: str) -> Any:
         help=f"{option.help[:-1]}; repeatable." if option.is_many else option.help,
         metavar=option.metavar or None,
         rich_help_panel=panel or None,
-        show_default=option.shown or not is_switch,
         min=option.minimum,
         max=option.maximum,
     )
