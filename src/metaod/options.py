@@ -5,6 +5,7 @@ line, the page, the tools for agents, the checks and the documentation follow: s
 """
 
 import codecs
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from operator import index
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 from metaod._legal import Number
 from metaod._memory import free_memory
 from metaod._option import Option, Options, as_names, document, option, takes
-from metaod.errors import BadParameter
+from metaod.errors import BadParameter, Setting
 
 if TYPE_CHECKING:
     from metaod.artifacts import Artifact
@@ -33,6 +34,7 @@ __all__ = [
     "Picking",
     "Reading",
     "Writing",
+    "as_flags",
     "command_words",
     "document",
     "option",
@@ -297,23 +299,21 @@ class Reading(Options):
     @property
     def missing_words(self) -> tuple[str, ...]:
         """The words of the option `na` for all columns."""
-        words = self.na if isinstance(self.na, tuple) else _words(self.na)
         return tuple(
             word.removeprefix("=") if "=" in word[1:] else word
-            for word in words
+            for word in _words(self.na)
             if word.startswith("=") or "=" not in word
         )
 
     @property
     def column_words(self) -> tuple[str, ...]:
         """The words of the option `na` for single columns, as COLUMN=WORD."""
-        words = self.na if isinstance(self.na, tuple) else _words(self.na)
-        return tuple(word for word in words if "=" in word and not word.startswith("="))
+        return tuple(word for word in _words(self.na) if "=" in word and word[0] != "=")
 
     @property
     def text_columns(self) -> tuple[str, ...]:
         """The option `text`, once it is checked."""
-        return self.text if isinstance(self.text, tuple) else as_names(self.text)
+        return as_names(self.text)
 
     def checked(self, owner: str) -> Self:
         """Return them as the code uses them; errors name the owner."""
@@ -560,3 +560,12 @@ def command_words(name: str, value: Any = None) -> list[str]:
     (['--seed', '1'], ['--bad-values'])
     """
     return _ALL.get(name, Option("", name=name)).words(value)
+
+
+def as_flags(setting: Setting) -> str:
+    """Write an option of a message as the command line takes it.
+
+    >>> as_flags(Setting("decimal", ",")), as_flags(Setting("header", False))
+    ('--decimal ,', '--no-header')
+    """
+    return shlex.join(command_words(setting.name, setting.value))

@@ -97,7 +97,7 @@ def test_messages(tmp_path, cluster, monkeypatch):
         pytest.raises(UserError, match="is not the address"),
     ):
         make_executor(2, "dask")
-    monkeypatch.setattr("metaod.store._executors.__version__", "0.0.1")
+    monkeypatch.setattr("metaod.artifacts._artifact.__version__", "0.0.1")
     versions.cache_clear()
     with pytest.raises(UserError, match=r"the worker has metaod .*, the build has 0.0.1"):
         list(make_executor(scheduler=cluster.address).run(nothing, [1, 2]))

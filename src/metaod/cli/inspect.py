@@ -10,7 +10,6 @@ from metaod.cli.options import Example, File, open_table, with_options
 from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import (
     Json,
-    as_flags,
     console,
     grid,
     print_json,
@@ -20,7 +19,7 @@ from metaod.cli.screen import (
     visible,
 )
 from metaod.errors import BadParameter, counted, percent
-from metaod.options import Columns, Names, Options, Reading, option
+from metaod.options import Columns, Names, Options, Reading, as_flags, option
 
 if TYPE_CHECKING:
     from metaod.metafeatures import Feature, MetaFeatures

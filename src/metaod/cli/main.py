@@ -15,8 +15,9 @@ from typing import Annotated, NoReturn
 import typer
 
 from metaod._version import __version__
-from metaod.cli.screen import as_flags, message, prepare_streams
+from metaod.cli.screen import message, prepare_streams
 from metaod.errors import BadParameter, UserError
+from metaod.options import as_flags
 
 USER_ERROR, DEFECT, INTERRUPTED, STOPPED = 2, 1, 130, 143
 

@@ -4,7 +4,6 @@ import codecs
 import io
 import json
 import os
-import shlex
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
@@ -12,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from metaod.errors import Message, Setting, counted, worded
-from metaod.options import command_words
+from metaod.errors import Message, counted, worded
+from metaod.options import as_flags
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -111,15 +110,6 @@ def print_json(*documents: Any) -> None:
 def in_words(text: str | Message) -> str:
     """Return a message with options as the command line takes them."""
     return worded(text, as_flags)
-
-
-def as_flags(setting: Setting) -> str:
-    """Write an option of a message as the command line takes it.
-
-    >>> as_flags(Setting("decimal", ",")), as_flags(Setting("header", False))
-    ('--decimal ,', '--no-header')
-    """
-    return shlex.join(command_words(setting.name, setting.value))
 
 
 def print_notes(out: "Console", notes: Sequence[str | Message], warnings: Any = ()) -> None:

@@ -1,33 +1,28 @@
 """What to do next, and how to get the same result again: commands and lines of Python."""
 
 import shlex
-import sys
 from collections.abc import Iterable, Mapping
-from importlib.metadata import version
 from inspect import signature
 from typing import Any
 
-from metaod._version import __version__
+from metaod.artifacts import library_versions
 from metaod.detection._result import Detection
 from metaod.errors import Word
-from metaod.options import command_words
+from metaod.options import as_flags, command_words
 from metaod.report import shown
 
 Given = Mapping[str, Any] | None  # the options of the command; None for a result of Python
 _OWN = ("file", "apply", "marks")  # among them; the others are of reading
-_LIBRARIES = ("numpy", "scipy", "scikit-learn", "pyod", "pandas")
 _LONGEST = 600  # characters of a command
 
 
 def recipe_of(found: Detection, given: Given) -> dict[str, Any]:
     """Write down how a result was made: the command, lines of Python, versions and seed."""
-    python = ".".join(map(str, sys.version_info[:3]))
-    libraries = [(name, version(name)) for name in _LIBRARIES]
     command = "" if given is None else f"{_command(found, given)} --report report.html"
     return {
         "command": _clean(command),
         "python": [_clean(line) for line in _python_lines(found, given)],
-        "versions": [("metaod", __version__), ("Python", python), *libraries],
+        "versions": list(library_versions().items()),
         "seed": found.model.fitted_.seed,
     }
 
@@ -57,7 +52,7 @@ def next_steps(found: Detection, given: Given) -> list[dict[str, Any]]:
 
 def word_of(given: Given) -> Word:
     """Return what writes an option in a message: as the command has it, or Python."""
-    return str if given is None else lambda own: shlex.join(command_words(own.name, own.value))
+    return str if given is None else as_flags
 
 
 def _step(text: str, command: str, *, takes_number: bool = False) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from metaod._version import __version__
+from metaod.artifacts import library_versions
 from metaod.errors import BadFile, BadParameter, UserError, required
 from metaod.models import CellState
 from metaod.store._tasks import USE_LESS, BuildTask, OutOfMemory, while_evaluating
@@ -37,9 +37,6 @@ RETRIES = 2
 
 _SECONDS_TO_CONNECT = 10.0
 _SECONDS_BETWEEN_LOOKS = 1.0
-_LIBRARIES = (
-    "dask", "distributed", "numpy", "scipy", "scikit-learn", "pyod", "numba", "pandas",
-)  # fmt: skip
 
 _log = logging.getLogger("metaod.store")
 
@@ -268,8 +265,8 @@ class _Cancelled(BaseException):
 @cache
 def versions() -> dict[str, str]:
     """Return the versions that results depend on."""
-    python = ".".join(platform.python_version_tuple()[:2])
-    return {"metaod": __version__, "Python": python} | {name: version(name) for name in _LIBRARIES}
+    own = {name: version(name) for name in ("dask", "distributed")}
+    return library_versions() | own | {"python": ".".join(platform.python_version_tuple()[:2])}
 
 
 def _work(
