@@ -10,7 +10,7 @@ from scipy.stats import chi2_contingency, f_oneway, rankdata
 from metaod.tables import Preparation, prepare
 from metaod.tables import _relations as relating
 from metaod.tables._objects import Labels
-from metaod.tables._relations import Pair, Relations, combinations
+from metaod.tables._relations import Pair, combinations, related_columns
 
 PAIR = Pair("zone", "price", ("a", "b"), (0.0, 100.0), (1.0, 10.0), middle=50.0, spread=40.0)
 
@@ -21,7 +21,7 @@ def labels(texts):
 
 
 def related(text, **numbers):
-    return "text" in Relations.among({"text": labels(text)}, numbers).related
+    return "text" in related_columns({"text": labels(text)}, numbers)[0]
 
 
 # the tests of relations
@@ -78,7 +78,7 @@ def test_unrelated_text_is_hardly_ever_called_related():
             name: labels(rng.choice([f"t{level}" for level in range(n_levels)], 200, p=shares))
             for name in ("text", "other")
         }
-        n_related += "text" in Relations.among(texts, numbers).related
+        n_related += "text" in related_columns(texts, numbers)[0]
     assert n_related <= 12  # 4 are expected
 
 
@@ -90,20 +90,19 @@ def test_related_text_is_kept(seed):
     assert not related(zone, **noise)
     assert related(zone, **noise, price=rng.normal(size=300) + (zone == "a"))
     kind = labels(np.where(rng.random(300) < 0.8, zone, "d"))
-    found = Relations.among({"zone": labels(zone), "kind": kind}, noise)
-    assert found.related == {"zone", "kind"}
-    assert found.pairs == ()
+    found = related_columns({"zone": labels(zone), "kind": kind}, noise)
+    assert found == ({"zone", "kind"}, [])
 
 
 def test_relations_are_measured_on_a_sample_of_the_rows(monkeypatch):
     sizes = []
 
-    def among(texts, numbers):
+    def related(texts, numbers):
         sizes.append({len(values) for values in numbers.values()})
         sizes.append({len(text.codes) for text in texts.values()})
-        return Relations(frozenset(), ())
+        return set(), []
 
-    monkeypatch.setattr(relating.Relations, "among", among)
+    monkeypatch.setattr(relating, "related_columns", related)
     rng = np.random.default_rng(0)
     for n_rows in (20_000, 20_001, 70_000):
         prepare(pd.DataFrame({"t": rng.choice(["a", "b"], n_rows), "x": rng.normal(size=n_rows)}))
@@ -122,7 +121,7 @@ def test_a_sampled_relation_reads_text_in_its_notation(monkeypatch):
 def test_too_many_columns_to_compare_are_all_kept(monkeypatch):
     monkeypatch.setattr(relating, "_MOST_COMPARISONS", 100)
     texts = {f"t{place}": labels(["a", "b"] * 20) for place in range(30)}
-    assert Relations.among(texts, {}) == Relations(frozenset(texts), ())
+    assert related_columns(texts, {}) == (set(texts), [])
 
 
 @pytest.mark.parametrize("n_rows", [500, 20_000])
@@ -135,7 +134,7 @@ def test_unrelated_text_of_rare_levels_is_seldom_called_related(n_rows):
         )
         for place in range(20)
     }
-    assert len(Relations.among(texts, {}).related) <= 2
+    assert len(related_columns(texts, {})[0]) <= 2
 
 
 def test_alternating_rows_are_not_mistaken_for_one_level():

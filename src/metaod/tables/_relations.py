@@ -95,48 +95,43 @@ def combinations(
     return np.asarray(np.log1p(largest) / _UNIT)
 
 
-@dataclass(frozen=True)
-class Relations:
-    """Text columns that are related to another column, and the pairs that are measured."""
+def related_columns(
+    labels: Mapping[str, Labels], numbers: Mapping[str, _Values]
+) -> tuple[set[str], list[Pair]]:
+    """Return the text columns that are related to another column, and the pairs to measure.
 
-    related: frozenset[str]
-    pairs: tuple[Pair, ...]
-
-    @classmethod
-    def among(cls, labels: Mapping[str, Labels], numbers: Mapping[str, _Values]) -> "Relations":
-        """Measure the relations between the text and the numbers (NaN for gaps) of the same rows.
-
-        With too many columns to compare, all text counts as related, and there are no pairs.
-        """
-        if len(labels) * (len(labels) + len(numbers) - 1) > _MOST_COMPARISONS:
-            return cls(frozenset(labels), ())
-        codes = {name: _merged(column, _FEWEST_IN_LEVEL) for name, column in labels.items()}
-        frequent = {
-            name: _merged(column, max(_FEWEST_IN_LEVEL, (_FEWEST_EXPECTED * len(own)) ** 0.5))
-            for (name, column), own in zip(labels.items(), codes.values(), strict=True)
-        }
-        ranks = {name: _ranks(values) for name, values in numbers.items()}
-        names = [*ranks, *codes]
-        related, found = set(), []
-        for name, own in codes.items():
-            others = [other for other in names if other != name]
-            chances = [
-                _chance_by_rank(own, ranks[other])
-                if other in ranks
-                else _chance_by_table(frequent[name], frequent[other])
-                for other in others
-            ]
-            limit = _SIGNIFICANT / max(1, len(others))
-            if min(chances, default=1.0) <= limit:
-                related.add(name)
-            found += [
-                (chance, name, other)
-                for chance, other in zip(chances, others, strict=True)
-                if chance <= limit and other in ranks
-            ]
-        found.sort()  # by chance, then by name: the order of columns does not matter
-        pairs = [_pair(a, labels[a], b, numbers[b]) for _, a, b in found[:_MOST_PAIRS]]
-        return cls(frozenset(related), tuple(pair for pair in pairs if pair is not None))
+    Text and numbers (NaN for gaps) are those of the same rows. With too many columns to compare,
+    all text counts as related, and there are no pairs.
+    """
+    if len(labels) * (len(labels) + len(numbers) - 1) > _MOST_COMPARISONS:
+        return set(labels), []
+    codes = {name: _merged(column, _FEWEST_IN_LEVEL) for name, column in labels.items()}
+    frequent = {
+        name: _merged(column, max(_FEWEST_IN_LEVEL, (_FEWEST_EXPECTED * len(own)) ** 0.5))
+        for (name, column), own in zip(labels.items(), codes.values(), strict=True)
+    }
+    ranks = {name: _ranks(values) for name, values in numbers.items()}
+    names = [*ranks, *codes]
+    related, found = set(), []
+    for name, own in codes.items():
+        others = [other for other in names if other != name]
+        chances = [
+            _chance_by_rank(own, ranks[other])
+            if other in ranks
+            else _chance_by_table(frequent[name], frequent[other])
+            for other in others
+        ]
+        limit = _SIGNIFICANT / max(1, len(others))
+        if min(chances, default=1.0) <= limit:
+            related.add(name)
+        found += [
+            (chance, name, other)
+            for chance, other in zip(chances, others, strict=True)
+            if chance <= limit and other in ranks
+        ]
+    found.sort()  # by chance, then by name: the order of columns does not matter
+    pairs = [_pair(a, labels[a], b, numbers[b]) for _, a, b in found[:_MOST_PAIRS]]
+    return related, [pair for pair in pairs if pair is not None]
 
 
 def _merged(column: Labels, fewest: float) -> _Codes:
@@ -233,14 +228,12 @@ def find_evidence(
         drawn = np.random.default_rng(0).choice(len(rows), MOST_ROWS, replace=False)
         sample = rows.take(np.sort(order[drawn]))
     labels, numbers = _labels_and_numbers(columns, sample)
-    relations = Relations.among(labels, numbers)
-    kept = {*relations.related, *roles.named("only"), *roles.named("category")}
+    related, measured = related_columns(labels, numbers)
+    kept = {*related, *roles.named("only"), *roles.named("category")}
     if not numbers and not kept.intersection(labels):
         return columns, ()  # there is nothing else to score by
     one_sided = {*roles.named("high"), *roles.named("low")}  # the side of a pair is not known
-    pairs = tuple(
-        own for own in relations.pairs if own.category in kept and own.number not in one_sided
-    )
+    pairs = tuple(own for own in measured if own.category in kept and own.number not in one_sided)
     parts = labels, numbers
     if pairs and sample is not rows:
         names = {name for pair in pairs for name in (pair.category, pair.number)}
