@@ -14,7 +14,7 @@ import numpy.typing as npt
 from joblib import effective_n_jobs
 
 from metaod.models import Matrix, ModelSpec
-from metaod.tables import canonical_order
+from metaod.tables import canonical_order, row_hashes
 
 LEAST_NEIGHBOURS = 10
 """Neighbours that a model keeps in a sample, if it has as many in the table."""
@@ -114,8 +114,4 @@ class RowIndex:
 def _row_keys(X: Matrix) -> npt.NDArray[np.uint64]:
     """Return a hash of every row."""
     bits = np.ascontiguousarray(X + 0.0).view(np.uint64)  # -0.0 becomes 0.0
-    keys = np.zeros(len(X), dtype=np.uint64)
-    for column in range(X.shape[1]):
-        keys = (keys ^ bits[:, column]) * np.uint64(0x9E3779B97F4A7C15)
-        keys ^= keys >> np.uint64(29)
-    return keys
+    return row_hashes((column, np.uint64(place)) for place, column in enumerate(bits.T))
