@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         REFERENCE_MODELS,
         Evaluation,
         MegaEnsemble,
+        check_figures,
         evaluate_models,
     )
     from metaod.history._fingerprint import FINGERPRINT_FORMAT, fingerprint
@@ -30,6 +31,7 @@ __all__ = [
     "Measures",
     "MegaEnsemble",
     "TrainingData",
+    "check_figures",
     "evaluate_models",
     "find_artifact",
     "fingerprint",

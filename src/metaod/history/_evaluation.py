@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -72,12 +73,16 @@ class Evaluation:
             raise BadParameter("Evaluation", "trial", "at least 0", self.trial)
         if not 0.0 <= self.seconds < math.inf:
             raise BadParameter("Evaluation", "seconds", "finite and at least 0", self.seconds)
-        for name in MEASURES:
-            value = getattr(self, name)
-            ok = self.state == CellState.OK
-            if not (0.0 <= value <= 1.0 if ok else math.isnan(value)):
-                legal = "in [0, 1]" if ok else "NaN, as there is no such figure"
-                raise BadParameter("Evaluation", name, legal, value)
+        check_figures(self, MEASURES, 1.0, expected=self.state == CellState.OK)
+
+
+def check_figures(record: Any, names: Iterable[str], largest: float, *, expected: bool) -> None:
+    """Refuse figures of a record that are not in [0, largest], or not NaN if none are expected."""
+    for name in names:
+        value = getattr(record, name)
+        if not (0.0 <= value <= largest if expected else math.isnan(value)):
+            legal = f"in [0, {largest:g}]" if expected else "NaN, as there is no such figure"
+            raise BadParameter(type(record).__name__, name, legal, value)
 
 
 DEFAULT_FOREST = "IForest()"

@@ -20,7 +20,7 @@ import sqlalchemy as sa
 
 from metaod._version import __version__
 from metaod.errors import BadFile, BadParameter, UserError
-from metaod.history import FINGERPRINT_FORMAT, Evaluation
+from metaod.history import FINGERPRINT_FORMAT, Evaluation, check_figures
 from metaod.models import CellState, ModelSpec
 
 SCHEMA_VERSION = 1
@@ -152,18 +152,11 @@ class Cell:
     def __post_init__(self) -> None:
         _require("Cell", ("n_trials", "at least 1", self.n_trials, self.n_trials >= 1))
         ok = self.state == CellState.OK
-        self._check(("ap", "roc_auc", "precision_at_n"), 1.0, expected=ok)
+        check_figures(self, ("ap", "roc_auc", "precision_at_n"), 1.0, expected=ok)
         # the standard deviation of numbers in [0, 1] is largest for two: 1 / sqrt(2)
         spreads = ("ap_std", "roc_auc_std", "precision_at_n_std")
-        self._check(spreads, 0.7072, expected=ok and self.n_trials > 1)
-        self._check(("seconds",), sys.float_info.max, expected=ok)
-
-    def _check(self, names: Iterable[str], largest: float, *, expected: bool) -> None:
-        for name in names:
-            value = getattr(self, name)
-            legal = f"in [0, {largest:g}]" if expected else "NaN, as there is no such figure"
-            holds = 0.0 <= value <= largest if expected else math.isnan(value)
-            _require("Cell", (name, legal, value, holds))
+        check_figures(self, spreads, 0.7072, expected=ok and self.n_trials > 1)
+        check_figures(self, ("seconds",), sys.float_info.max, expected=ok)
 
 
 @dataclass(frozen=True, eq=False)
