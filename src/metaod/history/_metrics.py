@@ -93,9 +93,7 @@ def _checked(y: npt.ArrayLike, scores: npt.ArrayLike) -> tuple[Labels, Scores]:
 
 
 @njit(cache=True)
-def _measure(
-    y: Labels, order: npt.NDArray[np.intp], scores: Scores
-) -> tuple[float, float, float]:  # pragma: no cover - compiled
+def _measure(y: Labels, order: npt.NDArray[np.intp], scores: Scores) -> tuple[float, float, float]:
     n = len(order)
     total = 0
     for label in y:

@@ -17,7 +17,7 @@ _PREDICTOR, _CHILD, _START, _STOP, _DEPTH = range(5)  # columns of a table of no
 
 
 @njit(cache=True, nogil=True)
-def explained(bins: Bins, targets: Values) -> Values:  # pragma: no cover - compiled
+def explained(bins: Bins, targets: Values) -> Values:
     """Return the share of each target's variance that each row of bins explains, less chance."""
     n_predictors, n_rows = bins.shape
     found = np.zeros((n_predictors, len(targets)))
@@ -55,7 +55,7 @@ def fit_predict(
     known: Codes,
     n_trees: int,
     seed: int,
-) -> tuple[Values, Votes]:  # pragma: no cover - compiled
+) -> tuple[Values, Votes]:
     """Grow the trees of one column and add up what they predict for rows they did not learn from.
 
     Returns sums over the trees of leaf means, their squares, leaf variances and a count for
@@ -103,9 +103,7 @@ def fit_predict(
 
 
 @njit(cache=True, nogil=True)
-def _leaf_of(
-    own: Bins, nodes: Nodes, masks: npt.NDArray[np.uint64]
-) -> int:  # pragma: no cover - compiled
+def _leaf_of(own: Bins, nodes: Nodes, masks: npt.NDArray[np.uint64]) -> int:
     """Return the leaf that a row with these bins reaches."""
     node = 0
     while nodes[node, _PREDICTOR] >= 0:
@@ -115,9 +113,7 @@ def _leaf_of(
 
 
 @njit(cache=True, nogil=True)
-def _count_classes(
-    nodes: Nodes, n_nodes: int, own: Codes, classes: Codes, shares: Votes
-) -> None:  # pragma: no cover - compiled
+def _count_classes(nodes: Nodes, n_nodes: int, own: Codes, classes: Codes, shares: Votes) -> None:
     """Write the shares of the classes in each leaf."""
     for node in range(n_nodes):
         if nodes[node, _PREDICTOR] < 0:
@@ -128,9 +124,7 @@ def _count_classes(
 
 
 @njit(cache=True, nogil=True)
-def _measure_leaves(
-    nodes: Nodes, n_nodes: int, own: Codes, y: Values, leaves: Values
-) -> None:  # pragma: no cover - compiled
+def _measure_leaves(nodes: Nodes, n_nodes: int, own: Codes, y: Values, leaves: Values) -> None:
     """Write mean, its square, variance and 1 for each leaf.
 
     A leaf of five values or more is measured without its smallest and largest one.
@@ -156,7 +150,7 @@ def _grow(
     state: npt.NDArray[np.uint64],
     nodes: Nodes,
     masks: npt.NDArray[np.uint64],
-) -> int:  # pragma: no cover - compiled
+) -> int:
     """Grow one tree over the rows `own`, which are put in the order of its leaves."""
     counts, sums = np.zeros(N_BINS), np.zeros(N_BINS)
     used = np.zeros(N_BINS, dtype=np.int64)
@@ -202,7 +196,7 @@ def _count(
     counts: Values,
     sums: Values,
     used: Codes,
-) -> int:  # pragma: no cover - compiled
+) -> int:
     """Add up a node's targets by the bins of a predictor; return how many bins it uses."""
     n_used = 0
     for i in range(len(inside)):
@@ -216,9 +210,7 @@ def _count(
 
 
 @njit(cache=True, nogil=True)
-def _put_in_order(
-    used: Codes, n_used: int, is_ordered: bool, counts: Values, sums: Values
-) -> None:  # pragma: no cover - compiled
+def _put_in_order(used: Codes, n_used: int, is_ordered: bool, counts: Values, sums: Values) -> None:
     """Order bins of numbers by their place, those of categories by their mean target."""
     for a in range(1, n_used):
         moved = used[a]
@@ -237,7 +229,7 @@ def _put_in_order(
 @njit(cache=True, nogil=True)
 def _best_split(
     used: Codes, n_used: int, counts: Values, sums: Values, total: float, n_inside: int
-) -> tuple[float, np.uint64]:  # pragma: no cover - compiled
+) -> tuple[float, np.uint64]:
     """Return the best gain over all cuts of the ordered bins, and the bins on its left."""
     n_left, left, best = 0.0, 0.0, -1.0
     bits, best_bits = np.uint64(0), np.uint64(0)
@@ -254,9 +246,7 @@ def _best_split(
 
 
 @njit(cache=True, nogil=True)
-def _divide(
-    inside: Codes, bins: Bins, predictor: int, mask: np.uint64
-) -> int:  # pragma: no cover - compiled
+def _divide(inside: Codes, bins: Bins, predictor: int, mask: np.uint64) -> int:
     """Put a node's rows that go left before the others; return how many they are."""
     i, j = 0, len(inside) - 1
     while i <= j:
