@@ -1,6 +1,6 @@
 """The memory that is free: of the machine, of its control group, and of what the process may take.
 
-psutil would know the machine's alone.
+psutil only reports the free memory of the machine.
 """
 
 from collections.abc import Iterator

@@ -4,9 +4,9 @@ Each row has one or two statistics: its score, and the probability that one of i
 Of the held-out rows the one with the most probable error is removed, then of the others the one
 with the largest score, and so on in turn. The p-value of a later row is its place in this order.
 The regions that are removed one by one are Tukey's statistically equivalent blocks (Annals of
-Mathematical Statistics 18, 1947): whatever the distribution, the probability that a row falls into
-the first k of n is Beta(k, n + 1 - k), so that the share of rows that a limit flags is known with
-any confidence, and not only on average over tables.
+Mathematical Statistics 18, 1947). Whatever the distribution, the probability that a row falls into
+the first k of n is Beta(k, n + 1 - k). So the share of rows that a limit flags is known with any
+confidence, and not only on average over tables.
 """
 
 import math

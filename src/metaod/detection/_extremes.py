@@ -99,8 +99,8 @@ class Extremes:
     def lifted(self, scores: Scores, gaps: Scores) -> Scores:
         """Return scores that are at least what extreme cells demand.
 
-        Twice the least gap of extreme cells demands as much as the highest ordinary score, and each
-        further doubling as much again.
+        A gap of twice `begin` raises a score to the highest ordinary one; each doubling adds the
+        same height again.
         """
         doublings = np.log2(np.maximum(gaps / self.begin, 1.0))
         demanded = np.where(doublings > 0, self.middle + self.height * doublings, -np.inf)

@@ -96,7 +96,7 @@ def in_blocks(
 
 
 class RowIndex:
-    """Finds rows of a matrix, which has some, by their values, in 16 bytes a row."""
+    """Finds the rows of a non-empty matrix by their values, with 16 bytes a row."""
 
     def __init__(self, X: Matrix) -> None:
         self._X = X

@@ -214,7 +214,7 @@ class UsualCells:
         return fitting, oddest, in_category
 
     def _levels_by_count(self, place: int) -> list[tuple[int, str]]:
-        """Return the levels of a category that is in pairs, frequent ones first, and places."""
+        """Return place and text of the levels of a paired category, most frequent first."""
         plan: Any = self._preparation.columns_[place]
         pair = next(pair for pair in self._preparation.pairs_ if pair.category == plan.record.name)
         counts = dict(zip(plan.categories, plan.counts, strict=True))

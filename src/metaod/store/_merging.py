@@ -99,11 +99,16 @@ def merge(
 ) -> MergeReport:
     """Add to one store what another has and it lacks, in one transaction.
 
-    The same evaluation (dataset, model and trial) with another state, or with a measure that
-    differs by more than 1e-9, is a conflict; so is one fingerprint with another name, collection,
-    shape or origin, one name with two fingerprints (both datasets are kept), one
-    model that is a reference in only one store, and meta-features that differ by more than 1e-9 of
-    their size. Times, reasons, versions, sources and licences may differ; the target's stay.
+    Conflicts are:
+
+    - the same evaluation (dataset, model and trial) with another state, or with a measure that
+      differs by more than 1e-9;
+    - one fingerprint with another name, collection, shape or origin;
+    - one name with two fingerprints (both datasets are kept);
+    - one model that is a reference in only one store;
+    - meta-features that differ by more than 1e-9 of their size.
+
+    Times, reasons, versions, sources and licences may differ; the target's stay.
 
     A cell that was imported without its trials is replaced by evaluations of it, and is otherwise
     in conflict with another cell if it differs by more than 1e-4.

@@ -53,7 +53,7 @@ class Misfits:
 
     @classmethod
     def of(cls, labels: Labels, kept: Labels, what: str) -> "Misfits":
-        """Take the cells that are missing in the labels that fit."""
+        """Take the cells of `labels` that `kept` leaves out."""
         rows = np.flatnonzero((labels.codes >= 0) & (kept.codes < 0))
         texts = [labels.texts[code] for code in labels.codes[rows].tolist()]
         return cls(rows, texts, what, int(np.count_nonzero(labels.codes >= 0)))

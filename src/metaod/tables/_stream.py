@@ -1,6 +1,6 @@
 """A file that is read in chunks: a sample decides the types of columns, and chunks get the same.
 
-A cell depends on no other rows of its chunk.
+What a cell is read as does not depend on the other rows of its chunk.
 """
 
 import os

@@ -27,8 +27,8 @@ def has_header(
 ) -> tuple[bool, Message | None]:
     """Decide whether the first record holds names; also return a warning if that is a guess.
 
-    It does if it counts 0, 1, 2, … as pandas does, if it has a word above a column of values
-    (numbers, dates or booleans), or if it has only words.
+    A first row is a header if it counts 0, 1, 2, … as pandas does, if it has a word above a column
+    of values (numbers, dates or booleans), or if it has only words.
     """
     if _counts_from_zero(first):
         template = "the first line counts 0, 1, 2, ...: taken as names ({setting}, if it is data)"

@@ -30,7 +30,7 @@ Row = tuple[int, tuple[Any, ...]]
 
 @dataclass(frozen=True)
 class Book:
-    """A workbook: the titles of its sheets, and what yields the rows of one that are not blank."""
+    """A workbook: the titles of its sheets, and a function that yields the filled rows of one."""
 
     titles: list[str]
     rows: Callable[[int], Iterator[Row]]

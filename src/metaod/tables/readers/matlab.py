@@ -1,7 +1,8 @@
 """MATLAB files of versions 4 to 7.2; those of 7.3 are HDF5.
 
-MATLAB 5 is parsed here: scipy's reader crashed or hung on 582 of 40,000 random mutations, on none
-after a check of all headers, but that check and the call took 131 lines, this parser takes 115.
+MATLAB 5 is parsed here. scipy's reader crashed or hung on 582 of 40,000 random mutations. It did so
+on none after a check of all headers, but the check and the call took 131 lines; this parser takes
+115.
 """
 
 import struct
