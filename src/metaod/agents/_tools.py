@@ -197,6 +197,14 @@ class Tools:
         if len(dict(given)) < len(given):
             what, remedy = "a row has two answers in one call", "give one for each row"
             raise UserError(what, where="review_tell", remedy=remedy, code="two-answers")
+        known = [
+            place + 1
+            for place, word in given
+            if found.answers.get(place) not in (None, ANSWERS[word])
+        ]
+        if known:
+            what, remedy = f"rows {known} have other answers", f"call review_forget(rows={known})"
+            raise UserError(what, where="review_tell", remedy=f"{remedy} first", code="answered")
         found.tell({place: ANSWERS[word] for place, word in given})
         return _in(session, **found.to_dict())
 
