@@ -48,6 +48,15 @@ def test_a_long_value_is_cut():
     assert len(str(errors.BadParameter("f", "x", "short", "y" * 10_000))) < 200
 
 
+def test_a_long_name_of_a_column_is_cut_wherever_it_is_named():
+    name = "x" * 10_000 + "7"
+    note = errors.Message("note", "column {column!r} of {columns}", column=name,
+                          columns=errors.listed([name, name]))  # fmt: skip
+    for text in (note, errors.BadColumn(name, "bad"), errors.BadFile("t.csv", "bad", column=name)):
+        assert "x7'" in str(text)
+        assert len(str(text)) < 250
+
+
 def test_a_line_break_in_a_file_name_does_not_break_the_line():
     assert str(errors.BadFile("a\nb.csv", "bad")) == "a b.csv: bad"
 

@@ -37,6 +37,7 @@ __all__ = [
 ]
 
 HIDDEN = "***"
+_LONGEST_NAME = 60
 
 DISTRIBUTION = "metaod-next"
 """The name that ``pip install`` takes, for messages."""
@@ -76,6 +77,22 @@ def percent(share: float) -> str:
     return f"{100 * share:.2g}%" if 0 < share < 0.001 else f"{share:.1%}"
 
 
+def cut_name(name: str) -> str:
+    """Return the name of a column for messages; a long one is cut in its middle."""
+    return name if len(name) <= _LONGEST_NAME else f"{name[:40]}…{name[-19:]}"
+
+
+def quoted(name: object) -> str:
+    """Return the name of a column in quotes for messages, cut if it is long.
+
+    Examples
+    --------
+    >>> print(quoted("age"), quoted("x" * 500 + "1")[-8:])
+    'age' xxxxxx1'
+    """
+    return repr(cut_name(name) if isinstance(name, str) else name)
+
+
 def listed(names: Sequence[str], most: int = 5) -> str:
     """List columns in a message, the first few by name.
 
@@ -84,7 +101,7 @@ def listed(names: Sequence[str], most: int = 5) -> str:
     >>> print(listed(["a", "b", "c"], most=2))
     'a', 'b' and 1 more
     """
-    shown = ", ".join(map(repr, names[:most]))
+    shown = ", ".join(map(quoted, names[:most]))
     return f"{shown} and {len(names) - most:,} more" if len(names) > most else shown
 
 
@@ -145,6 +162,8 @@ class Message:
         texts = {}
         for name, value in self.values.items():
             texts[name] = word(value) if isinstance(value, Setting) else value
+            if name == "column" and isinstance(value, str):
+                texts[name] = cut_name(value)
             if isinstance(value, Message):
                 texts[name] = value.worded(word)
         return self.template.format_map(texts)
@@ -264,7 +283,7 @@ class BadFile(UserError):
         if line is not None:
             where += f", line {line}"
         if column is not None:
-            where += f", column {column!r}" if isinstance(column, str) else f", column {column}"
+            where += f", column {quoted(column)}"
         super().__init__(what, where=where, remedy=remedy, code=code)
 
 
@@ -289,7 +308,7 @@ class BadColumn(UserError):
         code: str | None = None,
     ) -> None:
         self.column = column
-        where = f"column {column!r}"
+        where = f"column {quoted(column)}"
         if path is not None:
             where = f"{path}, {where}"
         super().__init__(what, where=where, remedy=remedy, code=code)

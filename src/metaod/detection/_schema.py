@@ -7,6 +7,7 @@ from typing import Literal
 
 import pandas as pd
 
+from metaod.errors import quoted
 from metaod.tables import Preparation, PreparationRecord, Table
 
 _ALIKE = 0.7  # names of columns, in difflib's measure
@@ -50,7 +51,7 @@ class SchemaChange:
             "new": "is new, and not checked",
             "order": "stands in another place",
         }[self.kind]
-        return f"column {self.column!r} {what}" + (f": {self.detail}" if self.detail else "")
+        return f"column {quoted(self.column)} {what}" + (f": {self.detail}" if self.detail else "")
 
 
 def changed_names(preparation: Preparation, table: Table) -> Iterator[SchemaChange]:

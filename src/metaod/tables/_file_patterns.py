@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from metaod._files import expanded
-from metaod.errors import BadFile, Message, listed
+from metaod.errors import BadFile, Message, listed, quoted
 from metaod.tables._table import Original
 from metaod.tables.readers._reader import Content
 from metaod.tables.readers._source import CELL_BYTES, check_bytes, check_width
@@ -114,6 +114,6 @@ def _union_note(lacking: Sequence[str], counts: Counter[str], n_files: int) -> M
         "files-differ",
         "the {n_files:,} files have different columns: missing values stand for {columns}",
         n_files=n_files,
-        columns=", ".join(f"{name!r} (in {counts[name]:,})" for name in lacking[:10])
+        columns=", ".join(f"{quoted(name)} (in {counts[name]:,})" for name in lacking[:10])
         + (f" and {len(lacking) - 10:,} more" if len(lacking) > 10 else ""),
     )

@@ -12,7 +12,7 @@ import pandas as pd
 
 from metaod._legal import Number, Whole, check_parameters, parameters
 from metaod._state import decode, encode
-from metaod.errors import BadColumn, BadParameter, Message, Setting, UserError, listed
+from metaod.errors import BadColumn, BadParameter, Message, Setting, UserError, listed, quoted
 from metaod.options import Columns, Names, document
 from metaod.tables._column_types import ColumnTyper
 from metaod.tables._column_values import Cells
@@ -526,7 +526,9 @@ def _earlier_note(names: Sequence[str]) -> Message:
 def _reasons(records: Sequence[ColumnRecord]) -> Message:
     """Say why columns are not used, the first five."""
     records = sorted(records, key=lambda record: record.kind == "ignored")  # known to the user
-    texts = {f"column{i}": f"{own.name!r} ({own.kind}): " for i, own in enumerate(records[:5])}
+    texts = {
+        f"column{i}": f"{quoted(own.name)} ({own.kind}): " for i, own in enumerate(records[:5])
+    }
     reasons = {
         f"why{i}": UNUSED_DATES if own.kind == "date" else own.reason
         for i, own in enumerate(records[:5])

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaod.errors import Message, Setting, Word, counted, listed, percent
+from metaod.errors import Message, Setting, Word, counted, listed, percent, quoted
 
 # fmt: off
 ColumnKind = Literal[
@@ -260,7 +260,7 @@ class Drift:
             what = f"are outside {usual}" if usual else "are unusual in their context"
         shown = what
         shares = f"{percent(self.share)} of the rows {shown} (expected: {percent(self.expected)})"
-        column = f"{self.column!r}" if self.is_used else f"{self.column!r} (not used)"
+        column = quoted(self.column) + ("" if self.is_used else " (not used)")
         return f"drift in {column}: {shares}"
 
 

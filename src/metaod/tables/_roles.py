@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaod.errors import BadColumn, BadParameter, Message, Setting, UserError
+from metaod.errors import BadColumn, BadParameter, Message, Setting, UserError, listed, quoted
 from metaod.options import Columns, Names
 
 Role = Literal["ignore", "id", "category", "date", "time", "by", "over"]
@@ -105,11 +105,11 @@ def unknown_columns(unknown: Sequence[str], columns: Sequence[str], path: str | 
         for name in unknown
         for found in get_close_matches(name.lower(), by_lower, n=3, cutoff=0.6)
     }
-    shown = ", ".join(map(repr, columns[:20])) + (", ..." if len(columns) > 20 else "")
-    remedy = f"close names are: {', '.join(map(repr, near))}" if near else f"columns are: {shown}"
+    shown = ", ".join(map(quoted, columns[:20])) + (", ..." if len(columns) > 20 else "")
+    remedy = f"close names are: {', '.join(map(quoted, near))}" if near else f"columns are: {shown}"
     if len(unknown) == 1:
         return BadColumn(unknown[0], "is not in the table", path=path, remedy=remedy)
-    names = ", ".join(map(repr, unknown))
+    names = listed(unknown)
     return UserError(f"there are no columns {names}", where=path or "table", remedy=remedy)
 
 
