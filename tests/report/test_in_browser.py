@@ -30,7 +30,7 @@ class Opened:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("reports")
-    for name, text in (("plain", "plain"), ("hostile", HOSTILE)):
+    for name, text in (("plain", "plain"), ("hostile", HOSTILE), ("long", "W" * 60)):
         (folder / f"{name}.html").write_text(render(made_summary(text)), "utf-8")
     below = made_summary()  # a finding in a row that is not unusual
     rows = below["top"]["rows"]
@@ -191,6 +191,13 @@ def test_hostile_text_is_shown_and_nothing_runs(open_page):
 def test_the_page_itself_never_scrolls_sideways(open_page, name, width):
     page = open_page(name, viewport={"width": width, "height": 800}).page
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("width", [375, 1280])
+def test_a_long_value_does_not_widen_the_list_of_findings(open_page, width):
+    page = open_page("long", viewport={"width": width, "height": 800}).page
+    box = page.locator(".scroll", has=page.locator("#wrong-list"))
+    assert box.evaluate("(own) => own.scrollWidth <= own.clientWidth")
 
 
 def test_without_scripts_everything_can_be_read(open_page):

@@ -129,7 +129,7 @@
       if (is) count += 1;
     });
     const hidden = shown.only.checked ? total() - rows.filter((_, place) => isFlagged(place)).length : 0;
-    const more = hidden > 0 ? `; ${many(hidden)} more flagged rows are not in this list` : "";
+    const more = hidden > 0 ? `; ${many(hidden)} more flagged ${hidden === 1 ? "row is" : "rows are"} not in this list` : "";
     byId("listed").textContent = `${many(count)} listed${more}`;
   }
   /** Show a row that the filters hide. */
