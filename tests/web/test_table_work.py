@@ -328,6 +328,7 @@ def test_a_bad_file_is_one_clear_problem_with_the_name_of_the_user(work_on, tmp_
     assert found["status"] == 422
     assert found["remedy"]
     assert name in found["where"]
+    assert "False" not in found["remedy"]  # options are named as in the form
     text = str(found)
     assert str(tmp_path) not in text
     assert "uploaded-table" not in text

@@ -113,7 +113,12 @@ def test_findings_are_answered_by_clicks_and_keys(open_tab, size):
     assert tab.text("row-title") == "Row 21 · item 20"
     assert "77777" in page.inner_text("#row-table tr.apart .suspect")
     page.keyboard.press("c")
-    page.keyboard.type("12.5")
+    page.keyboard.press("Enter")  # an empty value is no correction
+    page.keyboard.type("twelve")
+    page.keyboard.press("Enter")
+    wait_for(page, "problem", "has no digit")
+    assert tab.text("wrong-counts") == first
+    page.fill("#correction", "12.5")
     page.keyboard.press("Enter")
     wait_for(page, "wrong-counts", "Answered: 1 wrong (1 with a correct value), 0 right.")
     n_cells = int(first.split()[0])
@@ -179,6 +184,13 @@ def test_any_row_is_shown_whole_and_the_number_of_flags_is_typed(open_tab, size)
     page.click("[data-step=columns]")
     page.reload()
     tab.see("columns")
+    for part in ("result", "columns"):
+        page.go_back()
+        tab.see(part)
+    page.go_back()
+    tab.see("start")
+    page.go_forward()
+    tab.see("columns")
 
 
 def test_a_finding_that_is_not_listed_is_answered_alone(open_tab):
@@ -205,6 +217,14 @@ def test_words_are_not_broken(open_tab):
     rows = "\n".join(f"teilstationär,{i % 9},{i * i % 31},10.02.2024" for i in range(60))
     tab = open_tab("phone")
     tab.scored(f"Aufnahmeart,Anzahl,Dauer,Aufnahmedatum\n{rows}".encode())
+    tab.page.evaluate("""() => {
+      const summary = document.createElement("summary"), details = document.createElement("details");
+      summary.append("x".repeat(200));
+      details.append(summary);
+      document.getElementById("findings").append(details);
+      document.getElementById("wrong").hidden = false;
+    }""")
+    assert tab.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     tab.page.click("#to-review")
     tab.see("review")
     broken = """() => [...document.querySelectorAll("#cells-table td:not(.quiet) .whole")]

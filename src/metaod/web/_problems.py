@@ -123,10 +123,11 @@ USES = {
 def page_word(setting: Setting) -> str:
     """Write a setting as the page names it.
 
-    >>> page_word(Setting("decimal", ",")), page_word(Setting("time")), page_word(Setting("n_jobs"))
-    ('“Decimal mark”: ,', '“dates, use the time”', '“n jobs”')
+    >>> page_word(Setting("header", False)), page_word(Setting("time")), page_word(Setting("n_jobs"))
+    ('“First line”: is a row', '“dates, use the time”', '“n jobs”')
     """
     option = Reading.declared().get(setting.name)
     own = USES.get(setting.name) or (option and option.label) or setting.name.replace("_", " ")
-    label = f"“{own}”"
-    return label if setting.value is None else f"{label}: {setting.value}"
+    label, choices = f"“{own}”", () if option is None else option.choices.items()
+    value = next((words for known, words in choices if known == setting.value), setting.value)
+    return label if setting.value is None else f"{label}: {value}"

@@ -1,7 +1,7 @@
 // What is probably wrong in the table, whole rows, and the answers about their cells.
 
 import { $, amount, counted, cutName, el, fill, value } from "./elements.js";
-import { ask, own, state, task } from "./state.js";
+import { Refused, ask, own, state, task } from "./state.js";
 
 const key = (finding) => `${finding.row} ${finding.name}`;
 const isSame = (one, other) => one != null && other != null && key(one) === key(other);
@@ -55,7 +55,7 @@ export async function openRow(host, row, finding, group) {
   fill("verdict-of", el("b", {}, value(of.column)), " ", suspect(of.value), " ", value(of.reason), ` (${of.certainty})`);
   const gets = of.suggestion == null ? [] : [": correct to ", of.suggestion === "" ? "nothing" : value(of.suggestion)];
   document.querySelector("[data-verdict=wrong]").replaceChildren("It is wrong", ...gets, " ", el("kbd", {}, "y"));
-  $("correction").value = "";
+  $("correction").value = state.doubted = "";
   const n = group ? group.n_cells : 1;
   $("alike-label").hidden = n < 2;
   $("alike").checked = false;
@@ -84,6 +84,17 @@ export function cellRows(cells) {
         said ? el("b", {}, " ", ...said) : null));
   });
 }
+
+/** Take the typed value as the correct one; one without digits is asked about if the column has none like it. */
+export const correct = task(async () => {
+  const text = $("correction").value;
+  const { kind } = state.inspection.columns.find(({ name }) => name === state.finding.name) || {};
+  if (["numeric", "date", "duration"].includes(kind) && !/\p{N}/u.test(text) && state.doubted !== text) {
+    state.doubted = text;
+    throw new Refused({ detail: "The value has no digit, and the column holds numbers or dates.", remedy: "Press “Correct” again if it is right." });
+  }
+  await judge("wrong", text);
+});
 
 /** Answer about the chosen finding, and go on with the next one. */
 export const judge = task(async (answer, correction = null) => {

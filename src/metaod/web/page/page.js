@@ -4,7 +4,7 @@ import {
   $, amount, clock, counted, cutMap, cutName, cutScores, drawMap, drawScores, el, fill, list, markRow, megabytes, nearestRow, short, value,
   visible,
 } from "./elements.js";
-import { cellRows, closeRow, judge, listFindings, moveFocus, openRow, suspect, takeFindingBack } from "./findings.js";
+import { cellRows, closeRow, correct, judge, listFindings, moveFocus, openRow, suspect, takeFindingBack } from "./findings.js";
 import { Refused, ask, forget, own, send, show, state, task } from "./state.js";
 
 const KINDS = {
@@ -486,7 +486,7 @@ for (const button of document.querySelectorAll("[data-verdict]")) {
 }
 $("verdict").addEventListener("submit", (event) => {
   event.preventDefault();
-  judge("wrong", $("correction").value);
+  correct();
 });
 $("take-back").addEventListener("click", takeFindingBack);
 document.addEventListener("judged", () => {
@@ -550,6 +550,12 @@ const restore = task(async () => {
   const place = location.hash;
   const [id, part] = place.slice(1).split("/");
   if (!/^[\w-]{22}$/.test(id)) return;
+  state.isRestoring = true;
+  await reopen(id, part).finally(() => { state.isRestoring = false; });
+  window.scrollTo(0, Number(sessionStorage.getItem(place)));
+});
+
+async function reopen(id, part) {
   state.table = await ask("GET", `/api/tables/${id}`);
   if (state.table.job?.state === "running") {
     const isDetection = state.table.job.kind === "detection";
@@ -564,7 +570,16 @@ const restore = task(async () => {
   await showResult();
   if (part === "review") await startReview();
   else if (part === "columns" || part === "start") show(part);
-  window.scrollTo(0, Number(sessionStorage.getItem(place)));
+}
+
+// back and forward
+window.addEventListener("popstate", async () => {
+  if (!$("working").hidden || !$("sign-in").hidden) return;
+  const [id, part] = location.hash.slice(1).split("/");
+  const reached = [...document.querySelectorAll("#steps button:enabled")].map((button) => button.dataset.step);
+  state.isRestoring = true;
+  await steps[id === state.table?.id && reached.includes(part) ? part : "start"]();
+  state.isRestoring = false;
 });
 window.addEventListener("pagehide", () => sessionStorage.setItem(location.hash, window.scrollY));
 restore();

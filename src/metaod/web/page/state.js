@@ -7,6 +7,8 @@ const PARTS = ["sign-in", "start", "columns", "working", "result", "review"];
 export const state = {
   table: null, inspection: null, uses: new Map(), result: null, review: null, chosen: 0, most: Infinity,
   finding: null, // the finding that answers are about
+  doubted: "", // a typed value that was asked about
+  isRestoring: false, // the page shows a step that is in the history already
   isAnswering: false,
 };
 
@@ -19,7 +21,8 @@ export function show(part) {
     if (current) button.setAttribute("aria-current", "step");
     else button.removeAttribute("aria-current");
   }
-  if (state.table && reached[part]) history.replaceState(null, "", `#${state.table.id}/${part}`);
+  const place = state.table && reached[part] ? `#${state.table.id}/${part}` : location.hash;
+  if (place !== location.hash) history[state.isRestoring ? "replaceState" : "pushState"](null, "", place);
   $(`${part}-title`).focus();
   window.scrollTo(0, 0);
 }
