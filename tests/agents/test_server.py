@@ -101,7 +101,7 @@ def test_findings_are_listed_with_the_detection_and_by_pages(client, places):
     cells = {(own["row"], own["column"]): own for own in cells_of(groups + rest["wrong"]["groups"])}
     assert {(9, "a"), (10, "c")} <= cells.keys()
     assert 0.5 <= cells[9, "a"]["score"] <= 1
-    assert (cells[9, "a"]["value"], cells[9, "a"]["names"]) == ("77777", ["A0008"])
+    assert (cells[9, "a"]["value"], cells[9, "a"]["names"]) == ("77777.0", ["A0008"])
     client.good("close_session", session=session)
 
 
@@ -142,7 +142,9 @@ def test_a_review(client, session):
     forgotten = [answers[0]["row"], 60]
     assert code(client, "review_forget", session=session, rows=forgotten) == "no-answer"
     assert client.good("review_list", session=session)["n_answered"] == 2
-    assert "already" in client.bad("review_tell", session=session, no=[yes])[1]
+    refused = client.bad("review_tell", session=session, no=[yes])
+    assert refused[0] == "answered"
+    assert f"review_forget(rows=[{yes}])" in refused[1]
     assert code(client, "review_tell", session=session, yes=[1], no=[1]) == "two-answers"
 
 

@@ -15,6 +15,7 @@ from metaod.detection import (
     write_cells,
     write_corrected,
 )
+from metaod.review import RowView
 from metaod.tables import read_table
 
 N_ROWS = 200
@@ -61,6 +62,24 @@ def test_findings_are_written_as_the_file_has_them(found, path):
         assert own["value"].strip(" €%") in lines[row]
         assert expected in own["expected"]
         assert suggestion in (None, own["suggestion"])
+
+
+def test_zeros_gaps_and_words_are_shown_as_the_file_has_them(tmp_path):
+    lines = ["id,fee,days", *(f"r{i},{i % 5}.{i % 4}0,{i % 7}" for i in range(200))]
+    lines[51], lines[101], lines[151] = "r50,99900.00,1", "r100,N/A,2", "r150,1.20,many"
+    path = tmp_path / "fees.csv"
+    path.write_text("\n".join(lines))
+    found = detect(read_table(path))
+    cells = {(own.row, own.column): own for own in found.findings}
+    assert "99900.00" in cells[50, "fee"].sentence()
+    assert "N/A" in cells[100, "fee"].sentence()
+    assert (cells[50, "fee"].value, cells[100, "fee"].value) == (99900, None)
+    reasons = {own.column: own for own in found.explain([150])[0].reasons}
+    assert (reasons["days"].usual, reasons["days"].value_text) == ("not a number", "many")
+    view = {own.name: own for own in RowView(found.table, found.record).cells(150)}
+    assert (view["days"].usual, view["days"].value) == ("not a number", None)
+    path.unlink()  # then as numbers are written
+    assert detect(found.table).findings
 
 
 def test_an_accepted_correction_is_written_in_the_notation_of_its_column(found, path, tmp_path):

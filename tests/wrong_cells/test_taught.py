@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from made_findings import made_findings
 
-from metaod.wrong_cells import WrongCells
+from metaod.wrong_cells import Finding, WrongCells
 
 
 @pytest.fixture
@@ -58,6 +58,12 @@ def test_a_confirmed_finding_is_certain_and_outweighs_a_rejected_one(found):
 
 def test_an_answer_about_another_cell_is_ignored(found):
     pd.testing.assert_frame_equal(found.taught({(0, "price"): True}).cells, found.cells)
+
+
+def test_long_names_values_and_expectations_are_cut():
+    own = Finding(3, "c" * 1000, "v" * 1000, repr("e" * 1000), "spelling", 0.9, f"with {'d' * 999}")
+    assert len(own.sentence()) < 300
+    assert own.reason().endswith("misspelt?")
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,7 @@ def cell_patterns(
     found: "Detection", without: Collection[tuple[int, str]] = ()
 ) -> tuple[Pattern, ...]:
     """Return patterns of wrong cells and single ones, those that hold most errors first."""
-    if found.wrong is None:
-        return ()
-    left = [own for own in found.wrong.findings() if (own.row, own.column) not in without]
+    left = [own for own in found.findings if (own.row, own.column) not in without]
     return _located(found, find_patterns(left))
 
 

@@ -78,7 +78,7 @@ class Reason:
     @property
     def value_text(self) -> str:
         """The value as people write it."""
-        if self.value is None:
+        if self.value is None and not self.written:
             return "missing"
         text = self.written or cell_text(self.value)
         text = text.removesuffix(" 00:00:00") if not isinstance(self.value, str) else text
@@ -93,9 +93,7 @@ class Reason:
 
     def text(self, value: str = "") -> str:
         """Describe the reason; the value may be written as in the user's file."""
-        is_misfit = value and self.value is None  # a word among numbers counts as missing
-        usual = "wrong type for this column" if is_misfit else self.usual_text
-        return f"{self.column} {value or self.value_text} ({usual})"
+        return f"{self.column} {value or self.value_text} ({self.usual_text})"
 
     def __str__(self) -> str:
         return self.text()
@@ -188,7 +186,20 @@ def explain(
         raise UserError(what, where=_OWNER, remedy="fit again")
     rows = range(len(read.X)) if places is None else places
     known = fitted.errors_of(read.X) if errors is None else errors
-    return Explainer(preparation, fitted, view).explain(read, rows, known, int(top), tracker)
+    found = Explainer(preparation, fitted, view).explain(read, rows, known, int(top), tracker)
+    return [_with_misfits(own, table, row) for row, own in enumerate(found)]
+
+
+def _with_misfits(own: RowReasons, table: Table, row: int) -> RowReasons:
+    """Say what cells of a wrong type are not, which count as missing."""
+    lacks = {each.column: table.lack(each.column, row) for each in own.reasons}
+    reasons = (
+        replace(each, usual=lacks[each.column], written=table.text(each.column, row))
+        if lacks[each.column]
+        else each
+        for each in own.reasons
+    )
+    return replace(own, reasons=tuple(reasons))
 
 
 class Explainer:

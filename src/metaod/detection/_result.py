@@ -77,6 +77,7 @@ class Detection:
     stream: TableStream | None = None
     wrong: WrongCells | None = None
     _explained: dict[int, RowReasons] = field(default_factory=dict, repr=False)
+    _written: dict[tuple[int, str], str] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, model: "MetaOD", table: Table) -> "Detection":
@@ -244,9 +245,27 @@ class Detection:
         cells = frame_of(self.table)
         return cells if places is None else cells.iloc[places]
 
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """What is probably wrong, the most certain first, with the cells as the file has them."""
+        found, known = () if self.wrong is None else self.wrong.findings(), self._written
+        cells = {(own.row, own.column) for own in found if not isinstance(own.value, str)}
+        new = sorted({row for row, _ in cells - known.keys()})
+        for name, texts in (self.texts(np.array(new)) if new else {}).items():
+            own = {(row, name): text for row, text in zip(new, texts, strict=True)}
+            known.update({cell: own[cell] for cell in own.keys() & cells})
+        return tuple(replace(own, written=known.get((own.row, own.column), "")) for own in found)
+
+    @cached_property
+    def _by_row(self) -> dict[int, list[Finding]]:
+        rows: dict[int, list[Finding]] = {}
+        for own in self.findings:
+            rows.setdefault(own.row, []).append(own)
+        return rows
+
     def findings_of(self, place: int) -> tuple[Finding, ...]:
         """Return what is probably wrong in a row, the most certain first."""
-        return () if self.wrong is None else self.wrong.by_row.get(place, ())
+        return tuple(self._by_row.get(place, ()))
 
     @cached_property
     def cell_patterns(self) -> tuple[Pattern, ...]:
@@ -343,7 +362,7 @@ class Detection:
         return {
             "n_cells": self.wrong.n_findings,
             "n_rows": int(np.count_nonzero(self.wrong.flags())),
-            "cells": [json_values(own.to_dict()) for own in self.wrong.findings()],
+            "cells": [json_values(own.to_dict()) for own in self.findings],
         }
 
     def row_documents(

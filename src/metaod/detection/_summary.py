@@ -28,7 +28,7 @@ _AXIS_NAME_LENGTH = 24
 
 _MOST_ROWS, _MOST_EXPLAINED = 200, 100
 _MOST_SHOWN = 12  # columns of the most outlying rows
-_NAME_LENGTH, _CELL_LENGTH, _USUAL_LENGTH, _REASON_LENGTH = 48, 60, 80, 160
+_NAME_LENGTH, _CELL_LENGTH, _USUAL_LENGTH, _REASON_LENGTH = 48, 60, 80, 240
 
 _MOST_GROUPS, _MOST_CELLS = 50, 10  # findings: groups, and cells of each
 
@@ -212,7 +212,7 @@ def describe_findings(
     names = dict(zip(rows, texts, strict=True))
     n_cells, flags = found.wrong.n_findings, found.wrong.flags()
     if answered:
-        left = {(own.row, own.column) for own in found.wrong.findings()} - {*answered}
+        left = {(own.row, own.column) for own in found.findings} - {*answered}
         n_cells, flags = len(left), np.isin(np.arange(found.n_rows), [row for row, _ in left])
     return {
         "n_cells": n_cells,
@@ -243,7 +243,7 @@ def describe_finding(finding: Finding, table: Table) -> dict[str, Any]:
         "row": finding.row + 1,
         "name": finding.column,
         "column": _shown_name(finding.column),
-        "value": shown(cell_text(finding.value), _CELL_LENGTH),
+        "value": shown(cell_text(finding.value, finding.written), _CELL_LENGTH),
         "expected": shown(finding.expected, _CELL_LENGTH),
         "reason": shown(finding.reason(), _REASON_LENGTH),
         "certainty": finding.certainty,

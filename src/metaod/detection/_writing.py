@@ -163,7 +163,7 @@ class _Scored:
         book = OwnWorkbook(self.found.table)
         for name, values in zip(self.names, self._added(0, self._n_rows), strict=True):
             book.add_column(name, np.asarray(values).tolist())
-        for finding in () if self.found.wrong is None else self.found.wrong.findings():
+        for finding in self.found.findings:
             book.mark(finding)
         book.save(stream)
 

@@ -82,6 +82,7 @@ class RowView:
         self._records = {column.name: column for column in record.columns}
         self._n_rows = len(frame)
         self._text, self._style, self._others = table.text, table.style, others
+        self._lack = table.lack
         self._profiles: dict[str, _Column | None] = {}
 
     def cells(self, row: int) -> list[RowCell]:
@@ -91,6 +92,7 @@ class RowView:
             column, value = self._profile(name), self._values(name).iloc[row]
             value = None if pd.isna(value) else value
             usual, surprise = ("", 0.0) if column is None else column.compare(value)
+            usual = self._lack(name, row) or usual
             cells.append(RowCell(name, value, usual, surprise, self._text(name, row)))
         return sorted(cells, key=lambda cell: -cell.surprise)  # else in the table's order
 

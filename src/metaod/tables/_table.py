@@ -96,27 +96,27 @@ class Original:
         """Refuse a file that was changed after it was read: its rows are no longer those."""
         self.source.check_unchanged(self.stamp)
 
+    @property
+    def _is_unchanged(self) -> bool:
+        """Whether the file is there as it was read."""
+        try:
+            return self.source.stamp == self.stamp
+        except BadFile:
+            return False
+
     def texts(self, rows: Sequence[int]) -> dict[str, list[str]]:
         """Return the cells of some rows of delimited text by column; none if the file changed."""
-        if self.raw is None or not self._is_there:
+        if self.raw is None or not self._is_unchanged:
             return {}
         in_order = sorted(rows)
         fields = dict(zip(in_order, self.raw.rows(frozenset(rows)), strict=True))
         columns = zip(*(fields[row] for row in rows), strict=True)
         return {name: list(cells) for name, cells in zip(self.names, columns, strict=False)}
 
-    @property
-    def _is_there(self) -> bool:
-        """Whether the file has not been changed or removed."""
-        try:
-            return self.source.stamp == self.stamp
-        except BadFile:
-            return False
-
     @cached_property
     def decimals(self) -> dict[str, int]:
         """The decimals that the numbers of a column have, if it keeps zeros at the end: 12.50."""
-        if self.raw is None or not self._is_there:
+        if self.raw is None or not self._is_unchanged:
             return {}
         number = re.compile(rf"\s*[+-]?[0-9]+(?:{re.escape(self.raw.decimal)}([0-9]*))?\s*")
         columns = zip(*islice(self.raw.rows(), _FIRST_ROWS), strict=False)
@@ -295,6 +295,11 @@ class Table:
         text = self.misfits[column].text(row) if column in self.misfits else ""
         style = self.style(column)
         return text if text or style.is_plain else style.text(self.frame[column].iloc[row])
+
+    def lack(self, column: str, row: int) -> str:
+        """Say what a cell of a wrong type is not, as "not a number"; nothing of other cells."""
+        own = self.misfits.get(column)
+        return f"not a {own.what.removesuffix('s')}" if own and own.text(row) else ""
 
     def style(self, column: str) -> Style:
         """Return how the values of a column are written."""

@@ -267,15 +267,17 @@ class TableWork:
         return [
             {
                 "name": cell.name,
-                "value": cut(cell_text(cell.value, cell.text)) or None,
+                "value": (finding["value"] if finding else cut(cell_text(cell.value, cell.text)))
+                or None,
                 "usual": cell.usual,
                 "sets_apart": cell.sets_apart,
                 "is_unusual": cell.is_unusual,
-                "finding": findings.get(cell.name),
+                "finding": finding,
                 "is_wrong": judged.get((place, cell.name)),
                 "correction": corrections.get((place, cell.name)),
             }
             for cell in cells[:_MOST_CELLS]
+            for finding in [findings.get(cell.name)]
         ]
 
     def _names(self, place: int) -> list[str]:

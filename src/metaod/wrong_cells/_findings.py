@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from metaod.errors import cut_name
 from metaod.tables import cell_text
 
 CONFIDENT = 0.3
@@ -18,7 +19,7 @@ CONFIDENT = 0.3
 LEAST_SCORE = 0.02
 """Cells below it are not listed at all."""
 
-_LONGEST = 40
+_LONGEST, _LONGEST_PHRASE = 40, 80
 
 _NUMERIC = re.compile(r"[^\w\s'\"]*\s?[0-9]")  # a number, date or amount: -21,5 or $ 1,234
 CERTAIN = 0.9
@@ -79,6 +80,8 @@ class Finding:
         How a number came from the suggestion, if it is known: "× 100", "without tax".
     suggestion : object
         A value that would correct the cell; None if there is none to name.
+    written : str
+        The cell as the file has it, if that is known and the value is no text.
     """
 
     row: int
@@ -90,6 +93,12 @@ class Finding:
     why: str = ""
     suggestion: Any = None
     slip: str = ""
+    written: str = ""
+
+    @property
+    def text(self) -> str:
+        """The value for a sentence: as the file has it, and shortened."""
+        return short(self.value, self.written)
 
     @property
     def certainty(self) -> str:
@@ -106,16 +115,17 @@ class Finding:
         >>> print(Finding(3, "name", "", "a value", "missing", 0.9).sentence())
         name is missing, which is rare in this column
         """
-        if self.kind == "missing":
-            return f"{self.column} is {KINDS[self.kind]}"
-        return f"{self.column} {short(self.value)}: {self.reason()}"
+        name = cut_name(self.column)
+        if self.kind == "missing" and not self.written.strip():
+            return f"{name} is {KINDS[self.kind]}"
+        return f"{name} {self.text}: {self.reason()}"
 
     def reason(self) -> str:
         """Describe what is wrong, without the column and the value."""
         if self.kind == "duplicate":
             return self.expected
-        usual = f"{self.expected} would be usual" if self.expected else ""
-        condition = f" {self.why}" if self.why else ""
+        usual = f"{_cut(self.expected, _LONGEST_PHRASE)} would be usual" if self.expected else ""
+        condition = f" {_cut(self.why, _LONGEST_PHRASE)}" if self.why else ""
         return "; ".join(filter(None, [f"{usual}{condition}".strip(), KINDS[self.kind]]))
 
     def to_dict(self) -> dict[str, Any]:
@@ -216,14 +226,6 @@ class WrongCells:
         scores[rows] = np.minimum(1.0, scores[rows] * (now / before).to_numpy())
         return WrongCells(taught.sort_values("score", ascending=False, kind="stable"), scores)
 
-    @cached_property
-    def by_row(self) -> dict[int, tuple[Finding, ...]]:
-        """The findings of each row that has any, by the row's position."""
-        rows: dict[int, list[Finding]] = {}
-        for finding in self.findings():
-            rows.setdefault(finding.row, []).append(finding)
-        return {row: tuple(own) for row, own in rows.items()}
-
 
 class Collector:
     """Collects the findings of parts of a table.
@@ -265,9 +267,12 @@ def certainty(score: float) -> str:
     return next(word for least, word in _CERTAINTIES.items() if score >= least)
 
 
-def short(value: Any) -> str:
-    """Return a value for a sentence: text in quotes, and shortened."""
-    text = cell_text(value)
-    text = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def short(value: Any, written: str = "") -> str:
+    """Return a value for a sentence, as the file has it: text in quotes, and shortened."""
+    text = _cut(cell_text(value, written), _LONGEST)
     is_number = isinstance(value, int | float | np.number)
     return text if is_number or _NUMERIC.match(text) else repr(text)

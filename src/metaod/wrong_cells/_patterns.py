@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binom
 
-from metaod.errors import counted, listed
+from metaod.errors import counted, cut_name, listed
 from metaod.wrong_cells._findings import KINDS, Finding, certainty, short
 
 _SHOWN_VALUES = 5
@@ -219,7 +219,7 @@ def _pattern(sign: Sign, findings: Sequence[Finding]) -> Pattern:
     columns = tuple(dict.fromkeys(own.column for own in findings))
     what, where = "", ""
     if sign.form == "slip":
-        what = " ".join(sign.key)
+        what = " ".join(map(cut_name, sign.key))
     elif sign.form == "exchanged":
         what, columns = f"{' and '.join(sign.key)} exchanged", sign.key
     else:
@@ -229,16 +229,16 @@ def _pattern(sign: Sign, findings: Sequence[Finding]) -> Pattern:
         where = f"rows {first + 1:,} to {last + 1:,}"
         if len(rows) == last - first + 1 and len({short(own.value) for own in findings}) == 1:
             value = findings[0].value
-            what = f"{columns[0]} {'missing' if value is None else f'stuck at {short(value)}'}"
+            what = f"{cut_name(columns[0])} {'missing' if value is None else f'stuck at {findings[0].text}'}"
     return Pattern(rows, columns, what, tuple(findings), where)
 
 
 def _values_and_reason(findings: Sequence[Finding], columns: Sequence[str]) -> str:
     """Name the values of a pattern, and what is wrong with them."""
     kind = KINDS[_commonest(findings)]
-    if all(own.kind == "missing" for own in findings):
+    if all(own.kind == "missing" and not own.written for own in findings):
         return f"{listed(columns)} {kind}"
-    values = list(dict.fromkeys(short(own.value) for own in findings))
+    values = list(dict.fromkeys(own.text for own in findings))
     if len(values) > 1:
         shown = ", ".join(values[:_SHOWN_VALUES]) + (", ..." if len(values) > _SHOWN_VALUES else "")
         return f"{listed(columns)} ({shown}); {kind}"
@@ -299,5 +299,5 @@ def _shared(own: Pattern, values: pd.DataFrame, shares: "Mapping[Any, pd.Series[
         if n_alike < _NEARLY_ALL * len(own.rows) or not 0 < share <= _FEW:
             continue
         if n_alike * log(share) < least:
-            least, found = n_alike * log(share), f"with {name} {short(counts.index[0])}"
+            least, found = n_alike * log(share), f"with {cut_name(name)} {short(counts.index[0])}"
     return found
