@@ -218,7 +218,7 @@ def test_words_are_not_broken(open_tab):
     tab = open_tab("phone")
     tab.scored(f"Aufnahmeart,Anzahl,Dauer,Aufnahmedatum\n{rows}".encode())
     tab.page.evaluate("""() => {
-      const summary = document.createElement("summary"), details = document.createElement("details");
+      const [summary, details] = ["summary", "details"].map((own) => document.createElement(own));
       summary.append("x".repeat(200));
       details.append(summary);
       document.getElementById("findings").append(details);

@@ -123,8 +123,8 @@ USES = {
 def page_word(setting: Setting) -> str:
     """Write a setting as the page names it.
 
-    >>> page_word(Setting("header", False)), page_word(Setting("time")), page_word(Setting("n_jobs"))
-    ('“First line”: is a row', '“dates, use the time”', '“n jobs”')
+    >>> [page_word(own) for own in (Setting("header", False), Setting("time"), Setting("n_jobs"))]
+    ['“First line”: is a row', '“dates, use the time”', '“n jobs”']
     """
     option = Reading.declared().get(setting.name)
     own = USES.get(setting.name) or (option and option.label) or setting.name.replace("_", " ")

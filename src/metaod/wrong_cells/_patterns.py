@@ -225,11 +225,12 @@ def _pattern(sign: Sign, findings: Sequence[Finding]) -> Pattern:
     else:
         what = _values_and_reason(findings, columns)
     if sign.form == "run":
-        first, last = min(rows), max(rows)
-        where = f"rows {first + 1:,} to {last + 1:,}"
-        if len(rows) == last - first + 1 and len({short(own.value) for own in findings}) == 1:
-            value = findings[0].value
-            what = f"{cut_name(columns[0])} {'missing' if value is None else f'stuck at {findings[0].text}'}"
+        least, most = min(rows), max(rows)
+        where = f"rows {least + 1:,} to {most + 1:,}"
+        if len(rows) == most - least + 1 and len({short(own.value) for own in findings}) == 1:
+            first = findings[0]
+            state = "missing" if first.value is None else f"stuck at {first.text}"
+            what = f"{cut_name(columns[0])} {state}"
     return Pattern(rows, columns, what, tuple(findings), where)
 
 
