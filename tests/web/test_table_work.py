@@ -205,6 +205,7 @@ def test_findings_are_answered_and_the_answers_survive_the_process(work_on):
     first = work.result()["wrong"]
     assert (first["n_cells"], first["n_rows"], first["n_groups"]) == (21, 21, 2)
     assert first["groups"][0]["cells"][0]["names"] == ["item 0"]
+    assert {cell["name"]: cell["value"] for cell in work.row(1)["cells"]}["size"] == "10.5"
     shown = work.row(31)
     assert (shown["cells"][0]["name"], shown["cells"][0]["finding"]["suggestion"]) == (
         "weight",

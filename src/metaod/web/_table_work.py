@@ -6,8 +6,11 @@ Results are plain data. Rows are counted from 1 in them, without the header, as 
 import json
 import secrets
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from metaod.detection import (
     Correction,
@@ -25,7 +28,7 @@ from metaod.detection import (
 )
 from metaod.errors import worded
 from metaod.report import shown
-from metaod.review import ANSWERS, RowView, TableMarks
+from metaod.review import ANSWERS, RowCell, RowView, TableMarks
 from metaod.selection import ProgressReport, part_of
 from metaod.tables import cell_text
 from metaod.web._inspection import UploadedTable, cut
@@ -263,21 +266,20 @@ class TableWork:
         described = (describe_finding(own, found.table) for own in found.findings_of(place))
         findings = {own["name"]: own for own in described}
         judged, corrections = self._judgements
+        texts = {name: text for name, [text] in found.texts(np.array([place])).items()}
         cells = sorted(self._view.cells(place), key=lambda cell: cell.name not in findings)
         return [
             {
                 "name": cell.name,
-                "value": (finding["value"] if finding else cut(cell_text(cell.value, cell.text)))
-                or None,
+                "value": cut(_written(cell, texts)) or None,
                 "usual": cell.usual,
                 "sets_apart": cell.sets_apart,
                 "is_unusual": cell.is_unusual,
-                "finding": finding,
+                "finding": findings.get(cell.name),
                 "is_wrong": judged.get((place, cell.name)),
                 "correction": corrections.get((place, cell.name)),
             }
             for cell in cells[:_MOST_CELLS]
-            for finding in [findings.get(cell.name)]
         ]
 
     def _names(self, place: int) -> list[str]:
@@ -360,6 +362,12 @@ class TableWork:
         if self._uploaded.is_example and reading == {"label": "fault"}:
             return {"file": "--example", "marks": marks}
         return {**reading, "file": self._uploaded.name, "marks": marks}
+
+
+def _written(cell: RowCell, texts: Mapping[str, str]) -> str:
+    """Return a cell as the file has it, of text with the blanks around it."""
+    is_text = isinstance(cell.value, str)
+    return cell_text(cell.value, cell.text if is_text else texts.get(cell.name, cell.text))
 
 
 def _download(name: str) -> dict[str, str]:

@@ -236,7 +236,7 @@ function move() {
   $("result-title").textContent = `${found}${counted(n, "row")} of ${amount(n_rows)} unusual`;
   $("flagged").textContent = `${counted(n, "row")} (${share} %) with a score above ${short(threshold)}.`
     + (is_estimated && n_flagged > n ? ` With the rows of wrong cells, ${amount(n_flagged)} are flagged.` : "")
-    + (!is_estimated && wrong?.n_cells ? " Rows with wrong cells are not flagged for them." : "");
+    + (!is_estimated && wrong?.n_cells ? " Wrong cells do not flag rows now." : "");
   $("gap").textContent = scores.gap == null
     ? "There is no clear gap in the scores, so few rows are flagged at first: choose how many."
     : `There is a clear gap below the first ${counted(scores.gap, "row")}.`;
