@@ -74,6 +74,14 @@ def test_bins_keep_the_order_of_numbers_and_their_gaps(related):
     assert 1 <= bins[present].min() <= bins[present].max() < 64
 
 
+@pytest.mark.parametrize(
+    ("levels", "n_codes"), [([False, True], 0), ([0, 1], 0), ([1, 99], 0), ([1, 2, 99], 1)], ids=str
+)
+def test_one_of_two_levels_is_no_code(levels, n_codes):
+    [column] = columns_in(pd.DataFrame({"a": levels + [1] * 97}).astype(type(levels[0])))
+    assert (extremes(column)["code"] > 0).sum() == n_codes
+
+
 # expectation
 
 

@@ -81,7 +81,7 @@ def extremes(column: Column) -> dict[str, Values]:
     digits = np.floor(np.log10(np.maximum(np.abs(values), 0.1)))
     signs = np.array([counts[values < 0].sum(), counts[values > 0].sum()]) / total
     neighbours = _around(counts)
-    is_code = np.isin(values, _EPOCHS if column.kind == "date" else _CODES)
+    is_code = np.isin(values, _EPOCHS if column.kind == "date" else _CODES) & (len(values) > 2)
     at_edge = (below == counts) | (above == counts)
     return {
         "outside": np.log1p(scale.outside(values)),
