@@ -104,12 +104,12 @@ def test_several_files_fail_if_one_does(check, folder, tmp_path):
 @pytest.mark.parametrize(
     ("name", "code", "failed", "skipped"),
     [("clean.csv", 0, set(), set()), ("wrong.csv", FINDINGS, {"rows"}, set()),
-     ("missing.csv", FINDINGS, {"columns"}, {"rows"})],
+     ("missing.csv", FINDINGS, {"columns"}, {"rows", "drift"})],
 )  # fmt: skip
 def test_junit_has_a_case_for_rows_drift_and_columns(check, tmp_path, name, code, failed, skipped):
     check(name, "--junit", tmp_path / "check.xml", code=code)
     [suite] = ET.parse(tmp_path / "check.xml").getroot()
-    cases = {case.get("name"): case for case in suite}
+    cases = {case.get("name"): case for case in suite.iter("testcase")}
     assert set(cases) == {"columns", "drift", "rows"}
     assert {own for own in cases if cases[own].find("failure") is not None} == failed
     assert {own for own in cases if cases[own].find("skipped") is not None} == skipped
@@ -117,3 +117,9 @@ def test_junit_has_a_case_for_rows_drift_and_columns(check, tmp_path, name, code
     if "rows" in failed:
         text = cases["rows"].find("failure").text
         assert [line.split(":")[0] for line in text.splitlines()][:2] == ["row 4", "row 8"]
+
+
+def test_junit_holds_the_notes(check, tmp_path):
+    check("clean.csv", "--false-discoveries", "1%", "--junit", tmp_path / "check.xml")
+    [suite] = ET.parse(tmp_path / "check.xml").getroot()
+    assert suite.find("system-out").text

@@ -224,3 +224,15 @@ def test_large_tables_are_held_out_in_part(monkeypatch):
     model = metaod.MetaOD().fit(orders("2024-01", 0, 700))
     assert model.calibration().n_rows == 100  # one part, of which as many as are enough
     assert metaod.check(orders("2024-02", 1, 300), model, false_alarms=0.05).n_flagged <= 30
+
+
+def test_rows_of_a_new_group_are_noted_and_do_not_drift(later):
+    model = metaod.MetaOD(by="plant").fit(orders("2024-01", 0, 300))
+    is_new = later["plant"] == "Oslo"
+    later = later.assign(plant=later["plant"].mask(is_new, "Kyiv"))
+    later.loc[is_new, "weight"] += 2
+    found = metaod.check(later, model)
+    [note] = [own for own in found.notes if getattr(own, "code", "") == "new-groups"]
+    assert (note.values["n"], note.values["names"]) == (f"{is_new.sum()}", "'Kyiv'")
+    assert {own.column for own in found.drift}.isdisjoint({"weight", "price"})
+    assert str(note) in found.to_dict()["notes"]

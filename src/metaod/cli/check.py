@@ -10,7 +10,15 @@ from metaod.cli.detect import load_pick
 from metaod.cli.detection import grid_of_rows, reasons_of
 from metaod.cli.options import TABLES, named_files, with_options
 from metaod.cli.progress import ProgressLine
-from metaod.cli.screen import console, print_json, print_notes, size_of, visible, width_of
+from metaod.cli.screen import (
+    console,
+    in_words,
+    print_json,
+    print_notes,
+    size_of,
+    visible,
+    width_of,
+)
 from metaod.cli.targets import refuse_taken
 from metaod.errors import counted
 from metaod.options import Checking, Fitting, Options, Reading, option
@@ -101,7 +109,7 @@ def _print(out: "Console", found: "Check", pick: str, top: int) -> None:
     size = size_of(found.table.source, found.table.n_rows, found.table.n_columns)
     out.print(f"{size}, against {visible(pick)}", style="bold")
     out.print(f"promise: {found.promise_text()}")
-    print_notes(out, (*found.table.warnings, *found.notes))
+    print_notes(out, found.notes)
     for change in found.schema:
         kind = "finding" if change.is_finding else "note"
         out.print(f"{kind}: {visible(change.sentence())}")
@@ -154,8 +162,12 @@ def _add_suite(suites: ET.Element, found: "Check") -> None:
             message = visible(found.summary if kind == "rows" else texts[0])
             failure = ET.SubElement(case, "failure", message=message)
             failure.text = "\n".join(map(visible, texts))
-        elif kind == "rows" and found.found is None:
+        elif kind != "columns" and found.found is None:
             ET.SubElement(case, "skipped", message="a column is missing")
+    if found.notes:
+        ET.SubElement(suite, "system-out").text = "\n".join(
+            visible(in_words(note)) for note in found.notes
+        )
 
 
 def _row_lines(found: "Check") -> list[str]:

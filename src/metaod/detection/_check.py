@@ -22,7 +22,7 @@ from metaod.detection._schema import SchemaChange, changed_names, changed_types
 from metaod.errors import BadParameter, Message, Setting, UserError, counted, worded
 from metaod.models import Matrix, Scores
 from metaod.options import Checking, document
-from metaod.selection import OnProgress, Tracker
+from metaod.selection import OnProgress, Tracker, table_notes
 from metaod.tables import Drift, Table
 from metaod.wrong_cells import CERTAIN, CONFIDENT, Finding
 
@@ -60,7 +60,7 @@ class Check:
     chance : float
         How probable so many unusual rows are in a clean table.
     notes : tuple of str or Message
-        What is worth knowing about the promise.
+        What is worth knowing about the promise and the rows.
     """
 
     table: Table
@@ -255,14 +255,15 @@ def check(
         what = "the pick has no held-out rows to compare with"
         remedy = "save it again from its table, which needs 20 rows or more"
         raise UserError(what, where="check", remedy=remedy, code="no-calibration")
-    promise, few = _possible(promise, calibration)
-    notes: tuple[str | Message, ...] = few
+    promise, notes = _possible(promise, calibration)
     table, schema = _read(X, model, reading or {})
     needed = set(model.preparation_.needed)
     if any(own.kind == "missing" and own.column in needed for own in schema):
-        nothing = np.empty(0)
-        return Check(table, None, schema, nothing, nothing, 0.0, promise, calibration.n_rows)
+        nothing, notes = np.empty(0), (*notes, *table.warnings)
+        unknown = schema, nothing, nothing, 0.0, promise, calibration.n_rows
+        return Check(table, None, *unknown, notes=notes)
     found, by_answer = _judged(model, table, calibration, progress)
+    notes = (*notes, *_notes_on(found))
     p_values = by_answer.min(axis=1)
     if promise.false_discoveries is None:
         limit = calibration.limit(float(promise.false_alarms or 0))
@@ -271,14 +272,23 @@ def check(
         limit = discovery_limit(p_values, share)
         least = least_discoveries(calibration, len(p_values), share)
         if limit == 0 and least > 1:
-            notes = (f"Fewer than {least:,} flagged rows cannot be told from ordinary ones here.",)
+            what = f"Fewer than {least:,} flagged rows cannot be told from ordinary ones here."
+            notes = (what, *notes)
     schema += tuple(changed_types(model.preparation_, table, found.record))
     own = p_values, by_answer, limit, promise, calibration.n_rows
     chance = calibration.chance(p_values, limit)
     return Check(table, found, schema, *own, chance, notes)
 
 
-def _possible(promise: Checking, calibration: Calibration) -> tuple[Checking, tuple[Message, ...]]:
+def _notes_on(found: Detection) -> tuple[str | Message, ...]:
+    """Return the notes on the rows; new columns are told as changes of columns."""
+    own = (*found.table.warnings, *table_notes(found.record, fitted=False))
+    return tuple(note for note in own if getattr(note, "code", "") != "unknown-columns")
+
+
+def _possible(
+    promise: Checking, calibration: Calibration
+) -> tuple[Checking, tuple[str | Message, ...]]:
     """Return the promise to keep: if no share was asked for, one that so few rows can promise."""
     least, share = calibration.least_share, promise.false_alarms
     if promise.false_discoveries is not None:

@@ -121,6 +121,11 @@ class Given:
         with np.errstate(over="ignore"):
             return np.asarray(np.exp(points) if self.context.is_log[place] else points)
 
+    @property
+    def is_known(self) -> npt.NDArray[np.bool_]:
+        """Whether each row is of a group that the fitted table has."""
+        return np.asarray(self.groups < len(self.context.groups))
+
     @cached_property
     def words(self) -> npt.NDArray[np.object_]:
         """Names of the context of each row: with region 'North'."""
@@ -328,7 +333,7 @@ class Context:
     def notes(self, given: Given, rows: Rows) -> list[Message]:
         """Say which rows have a new group, and what is unusual in the sequence."""
         notes = []
-        is_new = given.groups == len(self.groups)
+        is_new = ~given.is_known
         if is_new.any():
             keys = sorted({", ".join(key) for key in _keys(rows, self.by)[is_new]})
             what = (

@@ -27,6 +27,8 @@ _N_COMPARISONS = 3  # of a column
 _MOST_SHARES = 50  # that are known of a column
 _FEWEST_EXPECTED = 5.0  # rows of a category that is compared alone
 
+_Rows = npt.NDArray[np.bool_]
+
 
 @dataclass(frozen=True)
 class Usual:
@@ -108,8 +110,12 @@ def find_drift(
     new: PreparationRecord,
     X: npt.NDArray[np.float64],
     labels: Mapping[str, Labels],
+    in_context: "Mapping[str, tuple[_Rows, _Rows]]",
 ) -> tuple[Drift, ...]:
     """Compare the new rows, whose matrix is X, with the fitted ones; also their labels by column.
+
+    Of columns in context only the rows of known groups are compared: `in_context` has these rows,
+    and those with a gap.
 
     Columns in use come first, and of these the largest drift.
 
@@ -118,13 +124,18 @@ def find_drift(
     """
     found = []
     start = 0
-    for expected, before, now in zip(usual, fitted.columns, new.columns, strict=True):
-        values = X[:, start : start + len(before.outputs)]
+    for expected, before, after in zip(usual, fitted.columns, new.columns, strict=True):
+        now, values = after, X[:, start : start + len(before.outputs)]
         start += len(before.outputs)
+        if before.name in in_context:
+            rows, gaps = in_context[before.name]
+            values, now = values[rows], replace(now, n_missing=int(gaps[rows].sum()), n_infinite=0)
+        if not len(values):
+            continue
         for kind, count, n_fitted in _counts(expected, before, now, values):
-            share, expected_share = count / new.n_rows, n_fitted / fitted.n_rows
+            share, expected_share = count / len(values), n_fitted / fitted.n_rows
             if share - expected_share >= _LEAST_EXCESS:
-                chance = _chance(count, new.n_rows, n_fitted, fitted.n_rows)
+                chance = _chance(count, len(values), n_fitted, fitted.n_rows)
                 drift = Drift(
                     before.name, kind, count, share, expected_share, is_used=before.is_used
                 )
