@@ -15,6 +15,7 @@ from metaod.artifacts import read_container, write_container
 from metaod.detection import _cells as cells
 from metaod.detection import _held_out as held_out
 from metaod.errors import BadParameter, UserError
+from metaod.wrong_cells import WrongCells
 
 FOREST = "IForest(n_estimators=20, max_features=0.5)"
 
@@ -236,3 +237,17 @@ def test_rows_of_a_new_group_are_noted_and_do_not_drift(later):
     assert (note.values["n"], note.values["names"]) == (f"{is_new.sum()}", "'Kyiv'")
     assert {own.column for own in found.drift}.isdisjoint({"weight", "price"})
     assert str(note) in found.to_dict()["notes"]
+
+
+def test_equal_errors_are_certain_if_the_whole_file_says_so(model, later, monkeypatch):
+    def find(self, table, *args, **options):
+        found = FarFinder.find(self, table)
+        score = 0.95 if len(found.cells) >= 20 else 0.5  # as in a block of the rows
+        return WrongCells(found.cells.assign(score=score), found.row_scores)
+
+    wrong = np.arange(0, 400, 20)
+    later.loc[wrong, "price"] *= 10_000
+    monkeypatch.setattr(model.cells_._finder, "find", find.__get__(model.cells_._finder))
+    found = metaod.check(later, model)
+    assert found.certain.nonzero()[0].tolist() == wrong.tolist()
+    assert not found.passed

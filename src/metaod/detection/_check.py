@@ -330,11 +330,16 @@ def _read(
 def _judged(
     model: MetaOD, table: Table, calibration: Calibration, progress: OnProgress | None
 ) -> tuple[Detection, Matrix]:
-    """Score rows as those that were held out; also return p-values by each answer."""
+    """Score rows as those that were held out; also return p-values by each answer.
+
+    The wrong cells are those of all rows together, in which equal errors have more support.
+    """
     tracker = Tracker(progress)
     found = apply(model, table, tracker, calibration.n_block)
-    tracker.finish("score")
     errors = [] if found.wrong is None else [found.wrong.row_scores]
+    if model.cells_ is not None and table.n_rows > calibration.n_block:
+        found = replace(found, wrong=model.cells_.find(table))
+    tracker.finish("score")
     return found, calibration.p_values(np.column_stack([found.scores, *errors]))
 
 
