@@ -251,3 +251,15 @@ def test_equal_errors_are_certain_if_the_whole_file_says_so(model, later, monkey
     found = metaod.check(later, model)
     assert found.certain.nonzero()[0].tolist() == wrong.tolist()
     assert not found.passed
+
+
+def test_the_column_of_file_names_is_neither_checked_nor_required(later, tmp_path):
+    for place, part in enumerate(np.array_split(np.arange(400), 2)):
+        later.iloc[part].to_csv(tmp_path / f"part{place}.csv", index=False)
+    later.to_csv(tmp_path / "all.csv", index=False)
+    files, one = tmp_path / "part*.csv", tmp_path / "all.csv"
+    of_files, of_one = (metaod.MetaOD().fit(metaod.read_table(own)) for own in (files, one))
+    assert "file" not in of_files.cells_.names
+    changed = metaod.update(of_files, orders("2024-03", 2, 200))
+    for model, own in ((of_files, one), (of_one, files), (of_files, files), (changed, one)):
+        assert metaod.check(own, model).schema == ()

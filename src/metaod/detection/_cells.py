@@ -47,7 +47,7 @@ class CellCheck:
         n_jobs: int | None = None,
     ) -> None:
         columns = preparation.record_.columns
-        self.names = [column.name for column in columns if column.role != "ignored"]
+        self.names = [column.name for column in columns if column.is_checked]
         unused = {own.name: own.kind for own in columns if not own.is_used}
         self._dates = {name for name, kind in unused.items() if kind == "date"}
         self._named = {name for name, kind in unused.items() if kind == "identifier"}

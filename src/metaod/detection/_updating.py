@@ -110,9 +110,10 @@ def _sampled(model: MetaOD, known: Table, new: Table, n_known: int) -> tuple[Tab
     marked = np.array([*_marks(model, known)], dtype=np.intp)
     old = np.union1d(_drawn(known.n_rows, share * n_known, rng), marked)
     table = known.take(old).joined(new.take(_drawn(new.n_rows, share * new.n_rows, rng)))
-    names = [column.name for column in model.preparation_.record_.columns]
-    frame = table.frame.reindex(columns=names)  # with those that are ignored, empty
-    return replace(table, frame=frame, source=new.source), len(old)
+    columns = model.preparation_.record_.columns
+    frame = table.frame.reindex(columns=[own.name for own in columns])  # those ignored are empty
+    added = next((own.name for own in columns if own.cause == "file"), None)
+    return replace(table, frame=frame, source=new.source, file_column=added), len(old)
 
 
 def _drawn(n_rows: int, wanted: float, rng: np.random.Generator) -> npt.NDArray[np.intp]:

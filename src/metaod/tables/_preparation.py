@@ -156,7 +156,7 @@ class Preparation:
         fitted = [
             leave_out(rows.cells(name), "ignored", "written by metaod before")
             if name in earlier
-            else leave_out(rows.cells(name), "identifier", "names the file", cause="id")
+            else leave_out(rows.cells(name), "identifier", "names the file", cause="file")
             if name == file_column
             else fit_column(rows.cells(name), roles, self.distinct_share, reasons.get(name, ""))
             for name in rows.frame.columns

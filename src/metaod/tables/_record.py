@@ -17,7 +17,7 @@ ColumnKind = Literal[
     "ignored",
 ]
 # fmt: on
-Cause = Literal["", "id", "unrelated", "context"]
+Cause = Literal["", "id", "file", "unrelated", "context"]
 UNUSED_DATES = Message("unused-dates", "dates are not used without {time}", time=Setting("time"))
 
 _TOO_FAR = (pd.errors.OutOfBoundsDatetime, pd.errors.OutOfBoundsTimedelta, OverflowError)
@@ -52,7 +52,7 @@ class ColumnRecord:
         The replacement of missing and infinite numbers.
     reason : str
         The reason, if the kind and the action do not imply it.
-    cause : {"", "id", "unrelated", "context"}
+    cause : {"", "id", "file", "unrelated", "context"}
         Why a column is not used, if programs need to know it.
     """
 
@@ -87,9 +87,14 @@ class ColumnRecord:
         """'used', 'id' (named by the user), 'ignored' or 'not used'."""
         if self.is_used:
             return "used"
-        if self.cause == "id":
+        if self.cause in ("id", "file"):
             return "id"
         return "ignored" if self.kind == "ignored" else "not used"
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether cells may be wrong: not if the user ignores it, or it names the file."""
+        return self.role != "ignored" and self.cause != "file"
 
     def in_own_units(self, values: Any) -> Any:
         """Return numbers of a matrix as the user has them: dates, durations, true and false."""
