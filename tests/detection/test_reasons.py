@@ -87,6 +87,17 @@ def test_odd_values_of_several_columns_are_all_named(names, size):
     assert all(reason.share > 0.3 for reason in explained.main_reasons())
 
 
+def test_extreme_values_that_belong_together_do_not_hide_each_other():
+    rng = np.random.default_rng(4)
+    net = np.exp(rng.normal(5, 1, 600))
+    others = {"stock": rng.normal(40, 6, 600), "weight": rng.normal(size=600)}
+    table = pd.DataFrame({"net": net, "gross": 1.19 * net, **others})
+    model = MetaOD(rows_only=True, pick="committee", exclude=["SCiForest", "MCD"]).fit(table)
+    for explained in model.explain_rows(np.argsort(-net)[:4]):
+        assert {reason.column for reason in explained.main_reasons()} == {"net", "gross"}
+        assert all(reason.share > 0.9 for reason in explained.main_reasons())
+
+
 def two_clusters(n_columns):
     """A wide table with rows that are half in each cluster, odd cells, categories and gaps."""
     rng = np.random.default_rng(3)

@@ -29,11 +29,15 @@ _BLOCK = 100  # rows that are explained at once
 _LEAST_SHARE = 0.02  # a column that explains less is no reason
 _LEAST_SHOWN = 0.1
 _ENOUGH = 0.9  # of the score, explained by one column: several are not tried together
+_LITTLE = 0.5  # of the score, explained by the best column: all unusual cells are tried together
 _MOST_CELLS = 3  # that are replaced together
 _MOST_TRIED = 5  # cells of a row that are tried after the first one
 _TIE = 0.05  # how much a cell's distance from a usual value counts at most
 _LEAST_TOGETHER = 0.2  # a column that explains less is not called rare with another
 _LONGEST_TEXT = 40  # characters of a category
+
+Marks = npt.NDArray[np.bool_]
+_Cells = list[tuple[int, Any]]  # columns of the table, and usual values
 
 
 @dataclass(frozen=True)
@@ -259,6 +263,11 @@ class Explainer:
         if len(rest):
             own = read.take(rest), excess[rest], shares[rest], first.take(rest), errors[rest]
             shares[rest] = self._further_shares(*own)
+        hidden = np.flatnonzero((excess > 0) & (shares.max(axis=1, initial=0.0) < _LITTLE))
+        if len(hidden):
+            among = self._surprising(read.take(hidden), np.isfinite(first.lowest[hidden]))
+            own_rows = read.take(hidden), among, before[hidden], excess[hidden], errors[hidden]
+            shares[hidden] = np.maximum(shares[hidden], self._joint_shares(*own_rows))
         return shares
 
     def _further_shares(
@@ -272,16 +281,15 @@ class Explainer:
         """
         n_rows = len(shares)
         shares, falls = shares.copy(), shares
-        places = np.full((n_rows, _MOST_CELLS), -1)
-        values: list[list[Any]] = [[] for _ in range(n_rows)]
+        cells: list[_Cells] = [[] for _ in range(n_rows)]
         after = np.empty(n_rows)  # the score with all chosen cells replaced
         rows, usual = np.arange(n_rows), read
         for turn in range(_MOST_CELLS):
             best, among = _best_and_next(effects, falls)
             found = effects.values_at(best)
-            places[rows, turn], after[rows] = best, effects.lowest[np.arange(len(rows)), best]
-            for row, value in zip(rows.tolist(), found, strict=True):
-                values[row].append(value)
+            after[rows] = effects.lowest[np.arange(len(rows)), best]
+            for row, place, value in zip(rows.tolist(), best.tolist(), found, strict=True):
+                cells[row].append((place, value))
             going_on = np.flatnonzero(among.any(axis=1) & (after[rows] > self._typical))
             if turn == _MOST_CELLS - 1 or not len(going_on):
                 break
@@ -291,19 +299,55 @@ class Explainer:
             effects = self._effects(usual, changed, errors[rows])
             falls = self._falls(after[rows], effects.lowest, excess[rows])
             shares[rows] = np.maximum(shares[rows], falls)
-        counts = np.array(list(map(len, values)))
-        for count in range(2, _MOST_CELLS + 1):
-            rows = np.flatnonzero(counts == count)
-            for turn in range(count if len(rows) else 0):
-                others = read.take(rows)
-                for other in range(count):
-                    if other != turn:
-                        usual_values = [values[row][other] for row in rows.tolist()]
-                        others = others.changed(places[rows, other], usual_values)
+        return np.maximum(shares, self._own_back(read, cells, after, excess, errors))
+
+    def _joint_shares(
+        self, read: ReadRows, among: Marks, before: Scores, excess: Scores, errors: Errors
+    ) -> Matrix:
+        """Return the shares of cells that hide each other.
+
+        Of two columns that belong together, the usual value of one is that of rows in which the
+        other is as unusual. So the cells of a row are replaced at once, and then each of them gets
+        its own value back. No cell explains more than all of them.
+        """
+        changed = self._usual.fill_in(read, among, together=True)
+        found: list[dict[int, Any]] = [{} for _ in range(len(among))]
+        for row, place, value in zip(changed.rows, changed.places, changed.values, strict=True):
+            found[row][int(place)] = value  # the last is that of similar rows
+        cells = [list(own.items()) for own in found]
+        after = before.copy()
+        for rows, _ in _by_count(cells):
+            usual = _replaced(read, rows, cells)
+            after[rows] = self._fitted.score(usual.X, errors=errors[rows])
+        falls = self._falls(before, after[:, None], excess)
+        return np.minimum(self._own_back(read, cells, after, excess, errors), falls)
+
+    def _surprising(self, read: ReadRows, tried: Marks) -> Marks:
+        """Return the most surprising cells of each row in which a cell is unusual by itself."""
+        used = [plan.record.is_used for plan in self._preparation.columns_]
+        surprise = np.full(tried.shape, -1.0)
+        is_unusual = np.zeros(len(tried), dtype=np.bool_)
+        for row, place in np.argwhere(tried & used).tolist():
+            cell = self._cell(read, row, place)
+            surprise[row, place] = cell.surprise
+            is_unusual[row] |= cell.is_unusual
+        order = np.argsort(-surprise, axis=1, kind="stable")[:, :_MOST_CELLS]
+        among = np.zeros(tried.shape, dtype=np.bool_)
+        np.put_along_axis(among, order, values=is_unusual[:, None], axis=1)
+        return among & (surprise >= 0)
+
+    def _own_back(
+        self, read: ReadRows, cells: list[_Cells], after: Scores, excess: Scores, errors: Errors
+    ) -> Matrix:
+        """Return what replaced cells add to the score, each if it gets its own value back."""
+        shares = np.zeros((len(cells), len(self._preparation.columns_)))
+        for rows, count in _by_count(cells):
+            for turn in range(count):
+                others = _replaced(read, rows, cells, but=turn)
                 with_own = self._fitted.score(others.X, errors=errors[rows])
-                at = rows, places[rows, turn]
+                places = [cells[row][turn][0] for row in rows.tolist()]
                 adds = self._falls(with_own, after[rows, None], excess[rows])[:, 0]
-                shares[at] = np.maximum(shares[at], adds)
+                shares[rows, places] = adds
         return shares
 
     def _falls(self, before: Scores, after: Matrix, excess: Scores) -> Matrix:
@@ -433,6 +477,24 @@ def _best_and_next(
     among = np.zeros(worth.shape, dtype=np.bool_)
     np.put_along_axis(among, order[:, 1 : 1 + _MOST_TRIED], values=True, axis=1)
     return order[:, 0], among & np.isfinite(worth)
+
+
+def _by_count(cells: list[_Cells]) -> list[tuple[npt.NDArray[np.intp], int]]:
+    """Return the rows in which several cells are replaced, by how many these are."""
+    counts = np.array(list(map(len, cells)))
+    return [(np.flatnonzero(counts == count), count) for count in np.unique(counts[counts > 1])]
+
+
+def _replaced(
+    read: ReadRows, rows: npt.NDArray[np.intp], cells: list[_Cells], but: int = -1
+) -> ReadRows:
+    """Return rows with usual values in their chosen cells, or in all but one of them."""
+    changed = read.take(rows)
+    for turn in range(len(cells[rows[0]])):
+        if turn != but:
+            places, values = zip(*(cells[row][turn] for row in rows.tolist()), strict=True)
+            changed = changed.changed(np.array(places), list(values))
+    return changed
 
 
 def _equation(cell: RowCell) -> str:

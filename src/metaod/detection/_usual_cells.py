@@ -117,11 +117,18 @@ class UsualCells:
         low, high = min(self._low[column], middle), max(self._high[column], middle)
         return np.clip(values, low, high)
 
-    def fill_in(self, read: ReadRows, among: npt.NDArray[np.bool_] | None = None) -> ChangedRows:
+    def fill_in(
+        self,
+        read: ReadRows,
+        among: npt.NDArray[np.bool_] | None = None,
+        *,
+        together: bool = False,
+    ) -> ChangedRows:
         """Replace the cells of the rows, one at a time, by usual values.
 
         ``among`` tells which cells to replace, by row and column of the table; by default all, or
-        the oddest of a wide table.
+        the oddest of a wide table. With ``together``, rows are similar that are so in the columns
+        that are not replaced.
         """
         rows: list[int] = []
         places: list[int] = []
@@ -136,6 +143,9 @@ class UsualCells:
                 chosen = self._chosen(read, row, Z[row], distances, oddest.get(row, ()))
             else:
                 chosen = np.flatnonzero(among[row]).tolist()
+            if together:
+                own = [read.starts[place] for place in chosen]
+                parts[:, own] = parts[:, own].sum(axis=1, keepdims=True)
             for place in chosen:
                 plan = self._preparation.columns_[place]
                 found: list[Any] = [fitting[row, place]] if (row, place) in fitting else []
