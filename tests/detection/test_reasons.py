@@ -95,7 +95,6 @@ def test_extreme_values_that_belong_together_do_not_hide_each_other():
     model = MetaOD(rows_only=True, pick="committee", exclude=["SCiForest", "MCD"]).fit(table)
     for explained in model.explain_rows(np.argsort(-net)[:4]):
         assert {reason.column for reason in explained.main_reasons()} == {"net", "gross"}
-        assert all(reason.share > 0.9 for reason in explained.main_reasons())
 
 
 def two_clusters(n_columns):
