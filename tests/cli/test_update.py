@@ -42,3 +42,15 @@ def test_the_old_pick_stays_if_another_is_named_or_something_fails(run, pick, tm
     run("update", pick, tmp_path / "none.csv", code=2)
     assert pick.read_bytes() == before
     assert "is not a saved pick" in run("info", tmp_path / "feb.csv", code=2)
+
+
+def test_a_signed_pick_is_not_replaced_by_one_without_a_signature(run, pick, tmp_path, monkeypatch):
+    key = tmp_path / "key"
+    key.write_text("0123456789abcdef" * 4)
+    run("update", pick, tmp_path / "feb.csv", "--sign", key)
+    monkeypatch.setenv("METAOD_VERIFY_KEY", str(key))
+    before = pick.read_bytes()
+    orders("2024-03", 2, n_rows=200).to_csv(tmp_path / "mar.csv", index=False)
+    assert "--sign" in run("update", pick, tmp_path / "mar.csv", code=2)
+    assert pick.read_bytes() == before
+    run("update", pick, tmp_path / "mar.csv", "--sign", key)

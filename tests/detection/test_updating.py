@@ -122,3 +122,15 @@ def test_a_pick_without_rows_cannot_be_updated(months):
     model = MetaOD(pick="committee", rows_only=True).fit(months[0])
     with pytest.raises(UserError, match="keeps no rows"):
         update(model, months[1])
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [(lambda f: f.sample(frac=1, random_state=0), "same-rows"),
+     (lambda f: f.assign(price=[f"no. {p}" for p in f["price"]]), "other-type")],
+    ids=["another order", "another type"],
+)  # fmt: skip
+def test_known_rows_and_columns_of_another_type_are_refused(model, months, change, code):
+    with pytest.raises(UserError) as error:
+        update(model, change(months[0]))
+    assert error.value.code == code

@@ -1,5 +1,6 @@
 """``metaod update``: fit a saved pick again to the rows that it knows and to new ones."""
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,7 +10,7 @@ from metaod.cli.detect import load_pick, options_of
 from metaod.cli.options import open_table, with_options
 from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import Json, console, grid, print_json, visible
-from metaod.errors import counted
+from metaod.errors import UserError, counted
 from metaod.options import Options, Reading, option
 
 if TYPE_CHECKING:
@@ -55,6 +56,9 @@ def update(
     artifacts.check_target(target)  # before anything that takes long
     if asked.sign is not None:
         artifacts.signature(b"", asked.sign)
+    elif key := os.environ.get(artifacts.VERIFY_KEY):
+        what = f"would not be signed, and signatures are demanded ({key})"
+        raise UserError(what, where=target, remedy="sign it: --sign KEYFILE", code="not-signed")
     model = load_pick(pick)
     table = open_table(_COMMAND, file, *options_of(model, reading), example=False)
     with ProgressLine("fitting again") as line:

@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from metaod.errors import counted
 from metaod.tables import Table
 from metaod.wrong_cells import row_keys
@@ -23,7 +25,7 @@ class PickVersion:
     n_rows : int
         Rows of the source.
     checksum : str
-        Of its values; the same values have the same one.
+        Of its values; the same rows have the same one, in any order.
     n_learned : int
         Rows that the pick learned from, earlier ones included.
     n_flagged : int
@@ -71,5 +73,5 @@ class PickVersion:
 
 
 def checksum_of(table: Table) -> str:
-    """Return a checksum of the values of typed rows, in their order."""
-    return hashlib.sha256(row_keys(table).tobytes()).hexdigest()[:16]
+    """Return a checksum of the values of typed rows, in any order."""
+    return hashlib.sha256(np.sort(row_keys(table)).tobytes()).hexdigest()[:16]

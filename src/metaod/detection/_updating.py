@@ -16,6 +16,7 @@ from metaod.detection._history import PickVersion, checksum_of
 from metaod.detection._inputs import read_rows, roles_of
 from metaod.detection._loading import load
 from metaod.detection._sampling import for_sample
+from metaod.detection._schema import changed_types
 from metaod.detection._threshold import automatic_share, check_contamination, threshold_of
 from metaod.errors import UserError
 from metaod.models import ALL_ROWS_UP_TO, ModelSpec
@@ -77,6 +78,10 @@ def update(
             what = f"the pick has learned these rows already, as version {number}"
             raise UserError(what, where=given.source, remedy="give other rows", code="same-rows")
     tracker.stage("prepare")
+    record = model.preparation_.transform(given).record
+    for change in changed_types(model.preparation_, given, record):
+        remedy = "write it as in the first table, or fit again to both"
+        raise UserError(change.sentence(), where=given.source, remedy=remedy, code="other-type")
     n_known = sum(version.n_rows for version in model.history_)
     table, n_old = _sampled(model, model.cells_.table, new, n_known)
     preparation = Preparation(**roles_of(model))
@@ -90,14 +95,13 @@ def update(
     updated.marks_ = UsedMarks(marks) if marks else None
     updated._table = table  # noqa: SLF001
     before = -model._scored(table, warns=False) > model.threshold_  # noqa: SLF001
-    drift = model.preparation_.transform(given).record.drift
     version = PickVersion.of(
         updated,
         new,
         new.n_rows,
         when=when,
         kept=float(fitted.labels[before].mean()) if before.any() else None,
-        drifted=tuple(dict.fromkeys(own.column for own in drift)),
+        drifted=tuple(dict.fromkeys(own.column for own in record.drift)),
     )
     updated._history = (*model.history_, version)  # noqa: SLF001
     return updated
