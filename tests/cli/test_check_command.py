@@ -123,3 +123,12 @@ def test_junit_holds_the_notes(check, tmp_path):
     check("clean.csv", "--false-discoveries", "1%", "--junit", tmp_path / "check.xml")
     [suite] = ET.parse(tmp_path / "check.xml").getroot()
     assert suite.find("system-out").text
+
+
+def test_a_file_that_cannot_be_read_does_not_stop_the_others(check, folder, tmp_path):
+    (folder / "empty.csv").touch()
+    files = ("empty.csv", folder / "clean.csv")
+    assert "empty.csv" in check(*files, "-q", "--junit", tmp_path / "check.xml", code=2)
+    suites = ET.parse(tmp_path / "check.xml").getroot()
+    assert [own.get("errors") for own in suites] == ["1", None]
+    assert len([*suites.iter("error")]) == 1

@@ -11,8 +11,10 @@ from metaod.cli.detection import grid_of_rows, reasons_of
 from metaod.cli.options import TABLES, named_files, with_options
 from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import (
+    as_flags,
     console,
     in_words,
+    message,
     print_json,
     print_notes,
     size_of,
@@ -20,7 +22,7 @@ from metaod.cli.screen import (
     width_of,
 )
 from metaod.cli.targets import refuse_taken
-from metaod.errors import counted
+from metaod.errors import BadParameter, UserError, counted
 from metaod.options import Checking, Fitting, Options, Reading, option
 
 if TYPE_CHECKING:
@@ -65,7 +67,8 @@ def check(
     (--false-alarms). The check fails if more rows are flagged than chance
     explains (or than --max-findings), if a cell is almost certainly wrong, if a
     column drifts, or if a column is missing or has another type. The last line
-    for each file is a summary. Files are read whole, not in chunks.
+    for each file is a summary. Files are read whole, not in chunks. A file that
+    cannot be read does not stop the check of the others.
 
     Exit codes: 0 passed; 3 failed: there are findings; 2 an error that you can
     correct; 1 a defect in metaod; 130 interrupted.
@@ -80,10 +83,20 @@ def check(
     pick = load_pick(against, asked.n_jobs)
     out, documents = console(), []
     suites, has_passed = ET.Element("testsuites"), True
+    errors: list[UserError] = []
     for file in files:
-        with ProgressLine("checking the rows") as line:
-            options = {**checking.given(), "reading": reading.given(), "progress": line.show}
-            found = check_rows(file, pick, **options)
+        try:
+            with ProgressLine("checking the rows") as line:
+                options = {**checking.given(), "reading": reading.given(), "progress": line.show}
+                found = check_rows(file, pick, **options)
+        except UserError as error:
+            if isinstance(error, BadParameter) or error.where == "check":
+                raise  # it is the same for all files
+            errors.append(error)
+            _add_error(suites, file, error)
+            failed = {"source": file, "passed": False, "error": error.worded(as_flags)}
+            documents.append({"against": against, **failed})
+            continue
         has_passed = has_passed and found.passed
         if junit is not None:
             _add_suite(suites, found)
@@ -101,6 +114,10 @@ def check(
         ET.indent(suites)
         written = ET.tostring(suites, encoding="utf-8", xml_declaration=True)
         replace_file(junit, lambda stream: stream.write(written + b"\n"))
+    if errors:
+        for error in errors[:-1]:
+            message(f"metaod: error: {error.worded(as_flags)}")
+        raise errors[-1]
     if not has_passed:
         raise typer.Exit(_FINDINGS)
 
@@ -168,6 +185,14 @@ def _add_suite(suites: ET.Element, found: "Check") -> None:
         ET.SubElement(suite, "system-out").text = "\n".join(
             visible(in_words(note)) for note in found.notes
         )
+
+
+def _add_error(suites: ET.Element, file: str, error: UserError) -> None:
+    """Add the suite of a file that could not be checked to JUnit."""
+    count: Any = {"tests": "1", "failures": "0", "errors": "1"}
+    suite = ET.SubElement(suites, "testsuite", name=visible(f"{_COMMAND} {file}"), **count)
+    case = ET.SubElement(suite, "testcase", classname="metaod.check", name="file")
+    ET.SubElement(case, "error", message=visible(error.worded(as_flags)))
 
 
 def _row_lines(found: "Check") -> list[str]:
