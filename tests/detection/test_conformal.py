@@ -109,3 +109,10 @@ def test_discoveries_are_those_of_benjamini_and_hochberg(found, share):
     adjusted = false_discovery_control(found)
     far = np.abs(adjusted - share) > 1e-9  # rounding
     assert (flagged == (adjusted <= share))[far].all()
+
+
+def test_improbable_errors_are_alike():
+    held_out = np.column_stack([np.arange(100.0), np.zeros(100)])
+    later = np.array([[5.0, 0.0], [5.0, 0.15], [5.0, 0.5]])
+    found = Calibration(held_out, 1).p_values(later).min(axis=1)
+    assert found[0] == found[1] > found[2]

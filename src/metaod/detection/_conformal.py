@@ -3,6 +3,8 @@
 Each row has one or two statistics: its score, and the probability that one of its cells is wrong.
 Of the held-out rows the one with the most probable error is removed, then of the others the one
 with the largest score, and so on in turn. The p-value of a later row is its place in this order.
+Small probabilities count as 0: nearly all of them are of ordinary cells, and few held-out rows have
+one, so that a later table in which they are a little larger would seem to be full of errors.
 The regions that are removed one by one are Tukey's statistically equivalent blocks (Annals of
 Mathematical Statistics 18, 1947). Whatever the distribution, the probability that a row falls into
 the first k of n is Beta(k, n + 1 - k). So the share of rows that a limit flags is known with any
@@ -22,6 +24,8 @@ from metaod.models import Matrix, Scores
 
 CONFIDENCE = 0.95
 """How certain it is that no more than the promised share of ordinary rows is flagged."""
+
+_LEAST_ERROR = 0.2  # less probable wrong cells are all alike
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +65,7 @@ class Calibration:
     def p_values(self, statistics: Matrix) -> Matrix:
         """Return p-values by each statistic; that of a row is the smallest of them."""
         places = []
-        for values, (turns, cuts) in zip(statistics.T, self._removed, strict=True):
+        for values, (turns, cuts) in zip(_floored(statistics).T, self._removed, strict=True):
             passed = np.searchsorted(-cuts, -values, side="right")  # equal to a cut is not beyond
             places.append(np.append(turns, self.n_rows)[passed])
         return np.asarray((1 + np.column_stack(places)) / (1 + self.n_rows))
@@ -90,8 +94,9 @@ class Calibration:
     @cached_property
     def _removed(self) -> list[tuple[npt.NDArray[np.intp], Scores]]:
         """For each statistic when it removed a row, and the row's value."""
-        n_kinds = self.statistics.shape[1]
-        waiting = [order.tolist() for order in np.argsort(self.statistics, axis=0, kind="stable").T]
+        statistics = _floored(self.statistics)
+        n_kinds = statistics.shape[1]
+        waiting = [order.tolist() for order in np.argsort(statistics, axis=0, kind="stable").T]
         removed: list[list[tuple[int, float]]] = [[] for _ in range(n_kinds)]
         gone, kind = np.zeros(self.n_rows, dtype=np.bool_), n_kinds - 1
         for turn in range(self.n_rows):
@@ -99,12 +104,18 @@ class Calibration:
                 waiting[kind].pop()
             row = waiting[kind].pop()
             gone[row] = True
-            removed[kind].append((turn, float(self.statistics[row, kind])))
+            removed[kind].append((turn, float(statistics[row, kind])))
             # a probability of 0 removes nothing: from then on it has no turn
             is_over = n_kinds == 1 or removed[1][-1][1] <= 0
             kind = 0 if is_over else 1 - kind
         parts = (np.array(own, dtype=np.float64).reshape(-1, 2).T for own in removed)
         return [(turns.astype(np.intp), cuts) for turns, cuts in parts]
+
+
+def _floored(statistics: Matrix) -> Matrix:
+    """Return the statistics with 0 for small probabilities."""
+    scores, errors = statistics[:, :1], statistics[:, 1:]
+    return np.hstack([scores, np.where(errors < _LEAST_ERROR, 0.0, errors)])
 
 
 def discovery_limit(p_values: Scores, share: float) -> float:
