@@ -155,11 +155,11 @@ class Check:
     def _rows_text(self) -> str:
         text = f"{self.n_flagged:,} of {counted(len(self.p_values), 'row')} flagged"
         if self.promise.max_findings is not None:
-            return f"{text} ({self.promise.max_findings:,} allowed)"
-        if self.promise.false_discoveries is not None:
-            return text
+            text += f" ({self.promise.max_findings:,} allowed)"
         if n_certain := int(self.certain.sum()):
             return f"{text}, {n_certain:,} with a cell that is almost certainly wrong"
+        if self.promise.max_findings is not None or self.promise.false_discoveries is not None:
+            return text
         return f"{text}, {'' if self.has_excess else 'no '}more than chance explains"
 
     def promise_text(self) -> str:
@@ -253,7 +253,7 @@ def check(
     calibration = model.calibration()
     if calibration is None:
         what = "the pick has no held-out rows to compare with"
-        remedy = "save it again from its table, which needs 20 rows or more"
+        remedy = "save it again from its table, unless this has too few rows"
         raise UserError(what, where="check", remedy=remedy, code="no-calibration")
     promise, notes = _possible(promise, calibration)
     table, schema = _read(X, model, reading or {})
