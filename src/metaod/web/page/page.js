@@ -572,14 +572,15 @@ async function reopen(id, part) {
   else if (part === "columns" || part === "start") show(part);
 }
 
-// back and forward
-window.addEventListener("popstate", async () => {
+/** Show the step that the address names, after back and forward. */
+async function followAddress() {
   if (!$("working").hidden || !$("sign-in").hidden) return;
   const [id, part] = location.hash.slice(1).split("/");
   const reached = [...document.querySelectorAll("#steps button:enabled")].map((button) => button.dataset.step);
   state.isRestoring = true;
   await steps[id === state.table?.id && reached.includes(part) ? part : "start"]();
   state.isRestoring = false;
-});
+}
 window.addEventListener("pagehide", () => sessionStorage.setItem(location.hash, window.scrollY));
-restore();
+let shown = restore();
+window.addEventListener("popstate", () => { shown = shown.then(followAddress); });
