@@ -10,6 +10,7 @@ import pytest
 import metaod
 from metaod.tables import _columns, _preparation
 from metaod.tables._columns import Encoded, FittedColumn, NumberColumn
+from metaod.tables._drift import Usual
 
 
 @dataclass(frozen=True)
@@ -20,8 +21,11 @@ class Direction(FittedColumn):
     full_turn: float
 
     @classmethod
-    def fit(cls, number):
-        return cls(number.record, number.note, number.usual, number.kind, None, 360.0)
+    def fit(cls, number, cells):
+        step = cls(replace(number.record, fill=1.0), number.note, None, number.kind, None, 360.0)
+        out = np.empty((len(cells.series), 1))
+        gaps = step.encode(cells, out).gaps
+        return replace(step, usual=Usual.of_numbers(out[~gaps, 0]))
 
     def output_names(self):
         return (f"{self.name} from north",)
@@ -41,7 +45,7 @@ def step(monkeypatch):
     def fit_column(cells, *args):
         found = before(cells, *args)
         is_angle = isinstance(found, NumberColumn) and cells.name.endswith("_deg")
-        return Direction.fit(found) if is_angle else found
+        return Direction.fit(found, cells) if is_angle else found
 
     monkeypatch.setattr(_preparation, "fit_column", fit_column)
     monkeypatch.setattr(_preparation, "Column", _columns.Column | Direction)
@@ -68,3 +72,14 @@ def test_the_column_is_encoded_saved_and_applied_to_later_rows():
     gap = restored.transform(later.head(2).assign(wind_deg=[np.nan, 90.0]))
     assert np.allclose(gap.X[:, 0], [1, 1])
     assert gap.record.columns[0] == replace(prepared.record.columns[0], n_missing=1)
+
+
+def test_the_fitted_rows_do_not_drift_and_others_do():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"wind_deg": rng.uniform(0, 90, 400), "speed": rng.normal(size=400)})
+    frame.loc[:99, "wind_deg"] = np.nan
+    preparation = metaod.Preparation().fit(frame)
+    assert not preparation.transform(frame).record.drift
+    turned = frame.assign(wind_deg=frame["wind_deg"] + 90)
+    [found] = preparation.transform(turned).record.drift
+    assert (found.column, found.kind) == ("wind_deg", "range")

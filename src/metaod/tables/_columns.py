@@ -72,7 +72,7 @@ class FittedColumn:
     is_fixed: ClassVar[bool] = False  # whether the outputs are in fixed units
     record: ColumnRecord
     note: str
-    usual: Usual | None  # values of the fitted rows, to compare new ones with
+    usual: Usual | None  # outputs or categories of the fitted rows, to compare new ones with
     kind: NumberKind | None  # None for text, and for a column without values
     notation: Notation | None  # of its text, if that is not plain
 

@@ -110,12 +110,13 @@ def find_drift(
     new: PreparationRecord,
     X: npt.NDArray[np.float64],
     labels: Mapping[str, Labels],
-    in_context: "Mapping[str, tuple[_Rows, _Rows]]",
+    gaps: Mapping[str, _Rows],
+    known: _Rows | None,
 ) -> tuple[Drift, ...]:
     """Compare the new rows, whose matrix is X, with the fitted ones; also their labels by column.
 
-    Of columns in context only the rows of known groups are compared: `in_context` has these rows,
-    and those with a gap.
+    Rows with gaps in a column have no output of their own there. Of columns in context only the
+    rows of known groups are compared.
 
     Columns in use come first, and of these the largest drift.
 
@@ -127,15 +128,17 @@ def find_drift(
     for expected, before, after in zip(usual, fitted.columns, new.columns, strict=True):
         now, values = after, X[:, start : start + len(before.outputs)]
         start += len(before.outputs)
-        if before.name in in_context:
-            rows, gaps = in_context[before.name]
-            values, now = values[rows], replace(now, n_missing=int(gaps[rows].sum()), n_infinite=0)
-        if not len(values):
+        is_gap = gaps.get(before.name, np.zeros(len(X), dtype=np.bool_))
+        if known is not None and before.action == IN_CONTEXT:
+            values, is_gap = values[known], is_gap[known]
+            now = replace(after, n_missing=int(is_gap.sum()), n_infinite=0)
+        n_rows, values = len(values), values[~is_gap]
+        if not n_rows:
             continue
         for kind, count, n_fitted in _counts(expected, before, now, values):
-            share, expected_share = count / len(values), n_fitted / fitted.n_rows
+            share, expected_share = count / n_rows, n_fitted / fitted.n_rows
             if share - expected_share >= _LEAST_EXCESS:
-                chance = _chance(count, len(values), n_fitted, fitted.n_rows)
+                chance = _chance(count, n_rows, n_fitted, fitted.n_rows)
                 drift = Drift(
                     before.name, kind, count, share, expected_share, is_used=before.is_used
                 )
@@ -144,7 +147,7 @@ def find_drift(
                 found.append((chance, drift))
         if expected is not None:
             of_column = labels.get(before.name)
-            found += _other_shares(expected, before, now, values, of_column)
+            found += _other_shares(expected, before, values, of_column)
     level = _LEVEL / (_N_COMPARISONS * len(fitted.columns))
     drifts = [drift for chance, drift in found if chance < level]
     moved = {own.column for own in drifts if own.kind in ("range", "categories")}
@@ -157,7 +160,6 @@ def find_drift(
 def _other_shares(
     usual: Usual,
     before: ColumnRecord,
-    now: ColumnRecord,
     values: npt.NDArray[np.float64],
     labels: Labels | None,
 ) -> Iterator[tuple[float, Drift]]:
@@ -167,10 +169,8 @@ def _other_shares(
     """
     high, value = None, ""
     if usual.points and before.is_used:
-        n_gaps = now.n_missing + now.n_infinite  # which have the fill in the matrix
-        n_new, points = len(values) - n_gaps, np.array(usual.points)
-        counts = np.searchsorted(np.sort(values[:, 0]), points, side="right")
-        counts -= n_gaps * (before.fill is not None and before.fill <= points)
+        n_new = len(values)
+        counts = np.searchsorted(np.sort(values[:, 0]), usual.points, side="right")
         known = np.array(usual.counts)
         moved, chance = _kolmogorov_smirnov(known, usual.n_values, counts, n_new)
     elif usual.categories and labels is not None:

@@ -30,7 +30,6 @@ from metaod.tables._misfits import misfit_notes, misfits_error
 from metaod.tables._notations import ERROR_WORDS, MISSING_WORDS
 from metaod.tables._past import order_notes
 from metaod.tables._record import (
-    IN_CONTEXT,
     UNUSED_DATES,
     ColumnRecord,
     Drift,
@@ -204,16 +203,16 @@ class Preparation:
             rows = given.applied(rows)
         gaps = np.zeros(len(rows))
         paired = {name for pair in self.pairs_ for name in (pair.category, pair.number)}
-        records, labels, numbers, in_context = [], {}, {}, {}
+        records, labels, numbers, filled = [], {}, {}, {}
         for column, start, found in self.encode(rows, X):
             if found is None:
                 records.append(replace(column.record, n_missing=0, n_infinite=0))
                 continue
             gaps += found.gaps * gap_surprisal(column, self.record_.n_rows)
             records.append(found.counted(column.record))
+            if column.record.outputs and found.gaps.any():
+                filled[column.name] = found.gaps
             messages += [_column_note(column.name, note) for note in found.notes]
-            if given is not None and column.record.action == IN_CONTEXT:
-                in_context[column.name] = (given.is_known, found.gaps)
             if found.labels is not None:
                 labels[column.name] = found.labels
             elif column.name in paired:
@@ -226,7 +225,8 @@ class Preparation:
         evidence = self.record_.evidence
         done = PreparationRecord(len(rows), tuple(records), tuple(messages), evidence=evidence)
         usual = [column.usual for column in self.columns_]
-        drift = find_drift(usual, self.record_, done, X, labels, in_context)
+        is_known = None if given is None else given.is_known
+        drift = find_drift(usual, self.record_, done, X, labels, filled, is_known)
         if isinstance(table, Table):
             drift = tuple(_in_style(own, table.style(own.column)) for own in drift)
         done = replace(done, drift=drift)
