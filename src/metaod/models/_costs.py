@@ -1,7 +1,6 @@
 """Expected time and memory of fitting a model to a table and scoring its rows, as ``MetaOD`` does.
 
-``costs.json``, written by ``research measure-costs``, has measured laws for each built-in family
-that does not declare its own.
+``costs.json``, written by ``research measure-costs``, has a law for each built-in family.
 """
 
 import json
@@ -14,7 +13,6 @@ from typing import Any, NamedTuple, Self
 
 from metaod.errors import BadParameter
 from metaod.models._family import FEW_ROWS
-from metaod.models._registry import find_family
 from metaod.models._spec import ModelSpec
 
 
@@ -162,10 +160,7 @@ def _measured_laws() -> dict[str, CostLaw]:
 
 
 def _law_of(name: str) -> CostLaw | None:
-    if name in _measured_laws():
-        return _measured_laws()[name]
-    known = find_family(name)
-    return None if known is None else known.cost
+    return _measured_laws().get(name)
 
 
 def expected_costs(

@@ -13,7 +13,6 @@ from metaod.errors import BadParameter
 from metaod.models._model_id import DEFAULT_SCALING
 
 if TYPE_CHECKING:
-    from metaod.models._costs import CostLaw
     from metaod.models._scaling import FittedScaling
 
 ALL_ROWS_UP_TO = 20_000
@@ -87,8 +86,6 @@ class Family:
         Whether it belongs to the package and cannot be replaced.
     extended : sequence of Settings
         The family's models in the extended space.
-    cost : CostLaw or None
-        Time and memory of a fit; not needed if ``costs.json`` has a law for the name.
     learned_rows : int
         Rows that its models learn from in a table of more than :data:`ALL_ROWS_UP_TO`.
     landmarker : callable or None
@@ -104,7 +101,6 @@ class Family:
     canonical: Callable[[Params], Params] = dict
     builtin: bool = False
     extended: Sequence[Settings] = ()
-    cost: "CostLaw | None" = field(default=None, repr=False)
     learned_rows: int = FEW_ROWS
     landmarker: Callable[[Any, int], Any] | None = field(default=None, repr=False)
 
