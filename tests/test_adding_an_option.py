@@ -1,6 +1,5 @@
 """Follow the recipe "Add an option" of CONTRIBUTING literally, in a copy of the package."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -8,34 +7,38 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import metaod
 
 # 1. one field
-FIELD = """    max_rows: int | None = option(
-        None, "Read at most so many rows.", metavar="N", minimum=1, is_kept=True
+FIELD = """    digits: int | None = option(
+        None, "Round numbers to so many decimals.", metavar="N", minimum=0, is_kept=True
     )
 """
 
 # 2. the code that uses it
-READ = "    content = reader.read(opened, options)\n"
-USE = "    content = replace(content, frame=content.frame[: options.max_rows])\n"
+READ = "    label = None\n"
+USE = "    frame = frame if options.digits is None else frame.round(options.digits)\n"
 
 CODE = """
+import pandas as pd
 import metaod
 from metaod.errors import Setting, UserError
 from metaod.options import Reading, command_words
-print(metaod.read_table("t.npy", max_rows=3).n_rows)
+for source in ("t.npy", "t.csv", pd.read_csv("t.csv")):
+    frame = metaod.read_table(source, digits=1).frame
+    assert (frame == frame.round(1)).all(axis=None)
 try:
-    metaod.read_table("t.npy", max_rows=0)
+    metaod.read_table("t.npy", digits=-1)
 except UserError as error:
     print(error.code, error.name, error.got)
-assert "Read at most so many rows." in metaod.read_table.__doc__
-assert Reading.json_schema()["properties"]["max_rows"]["minimum"] == 1
-print(*command_words("max_rows", 3))
-model = metaod.MetaOD().fit(metaod.read_table("t.npy", max_rows=50))
-model.save("pick.mod", reading={"max_rows": 50})
+assert "Round numbers to so many decimals." in metaod.read_table.__doc__
+assert Reading.json_schema()["properties"]["digits"]["minimum"] == 0
+print(*command_words("digits", 3))
+model = metaod.MetaOD().fit(metaod.read_table("t.npy", digits=1))
+model.save("pick.mod", reading={"digits": 1})
 print(metaod.load("pick.mod").reading_)
 """
 
@@ -54,7 +57,9 @@ def run(tmp_path):
         text = (copy / name).read_text("utf-8")
         assert old in text
         (copy / name).write_text(text.replace(old, new, 1), "utf-8")
-    np.save(tmp_path / "t.npy", np.random.default_rng(0).normal(size=(60, 2)))
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    np.save(tmp_path / "t.npy", X)
+    pd.DataFrame(X, columns=["a", "b"]).to_csv(tmp_path / "t.csv", index=False)
 
     def run_python(*words):
         done = subprocess.run(
@@ -69,13 +74,13 @@ def run(tmp_path):
     return run_python
 
 
-def test_the_recipe(run):
+def test_the_recipe(run, tmp_path):
     assert run("-c", CODE).splitlines() == [
-        "3",
-        "bad-parameter max_rows 0",
-        "--max-rows 3",
-        "{'max_rows': 50}",
+        "bad-parameter digits -1",
+        "--digits 3",
+        "{'digits': 1}",
     ]
-    found = json.loads(run("-m", "metaod", "inspect", "t.npy", "--max-rows", "4", "--json"))
-    assert found["rows"] == 4
-    assert "Read at most so many rows." in run("-m", "metaod", "detect", "--help")
+    run("-m", "metaod", "detect", "t.csv", "--digits", "1", "-o", "out.csv")
+    [first, written] = (pd.read_csv(tmp_path / name) for name in ("t.csv", "out.csv"))
+    pd.testing.assert_frame_equal(written[["a", "b"]], first)
+    assert "Round numbers to so many decimals." in run("-m", "metaod", "detect", "--help")
