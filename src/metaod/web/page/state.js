@@ -8,7 +8,7 @@ export const state = {
   table: null, inspection: null, uses: new Map(), result: null, review: null, chosen: 0, most: Infinity,
   finding: null, // the finding that answers are about
   doubted: "", // a typed value that was asked about
-  isRestoring: false, // the page shows a step that is in the history already
+  isRestoring: false, // the page shows a step that the address names already
   isAnswering: false,
 };
 
@@ -21,8 +21,8 @@ export function show(part) {
     if (current) button.setAttribute("aria-current", "step");
     else button.removeAttribute("aria-current");
   }
-  const place = state.table && reached[part] ? `#${state.table.id}/${part}` : location.hash;
-  if (place !== location.hash) history[state.isRestoring ? "replaceState" : "pushState"](null, "", place);
+  const place = state.table && reached[part] && !state.isRestoring ? `#${state.table.id}/${part}` : location.hash;
+  if (place !== location.hash) history.pushState(null, "", place);
   $(`${part}-title`).focus();
   window.scrollTo(0, 0);
 }
