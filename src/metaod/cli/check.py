@@ -11,7 +11,6 @@ from metaod.cli.detection import grid_of_rows, reasons_of
 from metaod.cli.options import TABLES, named_files, with_options
 from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import (
-    as_flags,
     console,
     in_words,
     message,
@@ -23,7 +22,7 @@ from metaod.cli.screen import (
 )
 from metaod.cli.targets import refuse_taken
 from metaod.errors import BadParameter, UserError, counted
-from metaod.options import Checking, Fitting, Options, Reading, option
+from metaod.options import Checking, Fitting, Options, Reading, as_flags, option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -115,8 +114,8 @@ def check(
         written = ET.tostring(suites, encoding="utf-8", xml_declaration=True)
         replace_file(junit, lambda stream: stream.write(written + b"\n"))
     if errors:
-        for error in errors[:-1]:
-            message(f"metaod: error: {error.worded(as_flags)}")
+        for other in errors[:-1]:
+            message(f"metaod: error: {other.worded(as_flags)}")
         raise errors[-1]
     if not has_passed:
         raise typer.Exit(_FINDINGS)

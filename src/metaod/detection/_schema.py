@@ -57,7 +57,8 @@ class SchemaChange:
 def changed_names(preparation: Preparation, table: Table) -> Iterator[SchemaChange]:
     """Yield columns that are missing, new or in another order; not those that are not checked."""
     ignored = {own.name for own in preparation.record_.columns if not own.is_checked}
-    ignored |= {table.file_column}
+    if table.file_column is not None:
+        ignored.add(table.file_column)
     before = [own.name for own in preparation.record_.columns if own.name not in ignored]
     now = [str(name) for name in table.frame.columns if str(name) not in ignored]
     absent, new = ([n for n in a if n not in set(b)] for a, b in ((before, now), (now, before)))
