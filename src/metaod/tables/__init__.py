@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from metaod.tables._table import Table
     from metaod.tables.examples import load_example
     from metaod.tables.readers import READ_ENDINGS
+    from metaod.tables.readers.memory import unmasked
 
 __all__ = [
     "READ_ENDINGS",
@@ -59,6 +60,7 @@ __all__ = [
     "save_table",
     "saved_table",
     "stream_table",
+    "unmasked",
 ]
 
 __getattr__ = exports(__name__)

@@ -291,3 +291,11 @@ def test_any_list_is_a_table_or_a_user_error(rows, as_frame):
     source = pd.DataFrame(rows, dtype=object) if as_frame else rows
     with contextlib.suppress(UserError):
         assert read_table(source).n_rows == len(rows)
+
+
+def test_masked_cells_are_missing_in_arrays_of_any_type():
+    mask = [[True], [False]]
+    texts = read_table(np.ma.masked_array([["a"], ["b"]], mask)).frame["x1"]
+    days = np.array([["2024-01-02"], ["2024-01-03"]], dtype="datetime64[ns]")
+    for column in (texts, read_table(np.ma.masked_array(days, mask)).frame["x1"]):
+        assert column.isna().tolist() == [True, False]

@@ -19,8 +19,8 @@ _ROW = (list, tuple, np.ndarray)
 _COLUMN = (list, tuple, np.ndarray, pd.Series)
 
 _LEGAL = (
-    "a path, '-' or a file object, a numpy array, a table of pandas, polars, pyarrow or "
-    "DuckDB, a scipy sparse matrix, a list of rows or a dict of columns"
+    "a path, '-' or a file object, a numpy array, a frame of pandas or polars, a table of pyarrow "
+    "or DuckDB, a scipy sparse matrix, a list of rows or a dict of columns"
 )
 
 
@@ -54,25 +54,40 @@ def read_memory(source: object, options: Reading) -> Content:
         return _from_rows(source)
     if hasattr(type(source), "__array__"):
         return _from_array(np.asanyarray(source))
-    raise BadParameter("read_table", "source", _LEGAL, source)
+    raise _not_a_table(source)
+
+
+def _not_a_table(source: object) -> BadParameter:
+    """Return the error; a lazy frame or a column of polars has a method that gives a frame."""
+    found = [own for own in ("collect", "compute", "to_frame") if hasattr(type(source), own)]
+    remedy = f"Give what its {found[0]}() returns" if found else None
+    return BadParameter("read_table", "source", _LEGAL, source, remedy=remedy)
 
 
 def _from_array(array: npt.NDArray[Any]) -> Content:
     if array.ndim not in (1, 2) or (array.dtype.names is not None and array.ndim != 1):
         shape = f"one of shape {array.shape}"
         raise BadParameter("read_table", "source", "an array of 1 or 2 axes", shape)
-    if isinstance(array, np.ma.MaskedArray):
-        array = np.ma.filled(array.astype(np.float64), np.nan)
     if array.size == 0:
         return Content(pd.DataFrame(index=range(len(array))))
-    return content_from_array(np.asarray(array))
+    return content_from_array(np.asarray(unmasked(array)))
+
+
+def unmasked(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return an array in which masked values are missing."""
+    if not isinstance(array, np.ma.MaskedArray):
+        return array
+    if array.dtype.kind in "mM":
+        return array.filled(array.dtype.type("NaT"))
+    kind = np.float64 if array.dtype.kind in "biuf" else object
+    return np.ma.filled(array.astype(kind), np.nan)
 
 
 def _from_arrow(source: object) -> Content:
     try:
         table = pa.table(source)
     except (pa.ArrowException, TypeError, ValueError) as error:
-        raise BadParameter("read_table", "source", _LEGAL, source) from error
+        raise _not_a_table(source) from error
     check_unique(table.column_names)
     frame, warnings = frame_from_arrow(table, None)
     for name, column in zip(table.column_names, table.columns, strict=True):
