@@ -63,6 +63,12 @@ def test_wrong_values_are_refused_with_the_legal_set(given, legal):
     assert error.value.legal == legal
 
 
+@pytest.mark.parametrize("given", [[], (), ""])
+def test_a_space_holds_a_model(given):
+    with pytest.raises(BadParameter, match="space"):
+        Picking(space=given).checked("select")
+
+
 @pytest.mark.parametrize("given", ["hex", "no such encoding", 3])
 def test_encodings_are_names_of_text_encodings(given):
     with pytest.raises(BadParameter, match="encoding"):

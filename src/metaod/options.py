@@ -6,7 +6,7 @@ line, the page, the tools for agents, the checks and the documentation follow: s
 
 import codecs
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sized
 from dataclasses import dataclass
 from operator import index
 from os import PathLike
@@ -68,6 +68,12 @@ def _words(given: Any) -> tuple[str, ...]:
         whole = isinstance(plain, float) and plain.is_integer()
         words.append(str(int(plain) if whole else plain))
     return tuple(words)
+
+
+def _space(given: Any) -> Any:
+    if isinstance(given, Sized) and not len(given):
+        raise ValueError
+    return _models(given)
 
 
 def _models(given: Any) -> Any:
@@ -407,7 +413,8 @@ class Picking(Options):
         None,
         "Pick only from this space, family or model.",
         metavar="MODEL",
-        convert=_models,
+        legal="a space, or families and ids of models (at least one), or None for all",
+        convert=_space,
     )
     max_seconds: float | None = option(
         None,

@@ -275,3 +275,47 @@ def test_frames_of_every_kind_give_finite_scores_or_a_clear_error(name):
         return
     assert np.isfinite(model.decision_scores_).all()
     assert np.isfinite(model.score_samples(frame)).all()
+
+
+# what users give
+
+
+def test_masked_values_are_missing():
+    masked = np.ma.masked_array(X, mask=np.arange(X.size).reshape(X.shape) % 7 == 0)
+    model = MetaOD(rows_only=True).fit(masked)
+    expected = MetaOD(rows_only=True).fit(masked.filled(np.nan))
+    np.testing.assert_array_equal(model.decision_scores_, expected.decision_scores_)
+    later = model.score_samples(np.ma.masked_greater(NEW, 20))
+    np.testing.assert_array_equal(later, model.score_samples(np.where(NEW > 20, np.nan, NEW)))
+
+
+def test_rows_to_explain_are_positions_or_a_mask():
+    model = MetaOD(rows_only=True).fit(X)
+    expected = model.explain_rows([78, 79])
+    assert model.explain_rows(pd.Series([78, 79])) == expected
+    assert model.explain_rows(np.arange(len(X)) > 77) == expected
+    for wrong in ([1.0], [True, False], 0.5, ["a"]):
+        with pytest.raises(BadParameter) as found:
+            model.explain_rows(wrong)
+        assert (found.value.name, found.value.got) == ("rows", wrong)
+
+
+@pytest.mark.parametrize(
+    ("table", "remedy"),
+    [
+        (pl.DataFrame({"a": [1, 2]}).lazy(), "collect()"),
+        (pl.Series([1, 2]), "to_frame()"),
+        (None, ""),
+    ],
+    ids=["lazy", "column", "nothing"],
+)
+def test_what_is_no_table_is_refused(table, remedy):
+    with pytest.raises(BadParameter) as found:
+        MetaOD().fit(table)
+    assert remedy in (found.value.remedy or "")
+
+
+def test_a_word_is_no_switch():
+    with pytest.raises(BadParameter) as found:
+        MetaOD(rows_only="no").fit(X)
+    assert found.value.name == "rows_only"

@@ -18,7 +18,7 @@ from metaod.detection._conformal import Calibration
 from metaod.detection._fitted import Fitted, fit_selection
 from metaod.detection._held_out import calibrate
 from metaod.detection._history import PickVersion
-from metaod.detection._inputs import checked_table, roles_of, seed_of
+from metaod.detection._inputs import checked_table, roles_of, seed_of, training_rows
 from metaod.detection._reasons import RowReasons, explain, row_places
 from metaod.detection._result import Detection
 from metaod.detection._saved import SavedPick
@@ -207,7 +207,8 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         """
         tracker = Tracker(progress)
         # before anything that takes long
-        Fitting(contamination=self.contamination, n_jobs=self.n_jobs).checked("MetaOD")
+        fitting = {name: getattr(self, name) for name in ("contamination", "rows_only", "n_jobs")}
+        Fitting(**fitting).checked("MetaOD")
         seed = seed_of(self.random_state)
         if is_file(X):
             tracker.stage("read")
@@ -313,9 +314,10 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
 
         Parameters
         ----------
-        rows : int, sequence of int, or a table; optional
-            Positions of training rows, or new rows; an estimator from a file knows no training
-            rows. By default the flagged training rows, the most outlying first, at most 100.
+        rows : int, sequence of int, mask of bool, or a table; optional
+            Positions of training rows or a mask of them, or new rows; an estimator from a file
+            knows no training rows. By default the flagged training rows, the most outlying first,
+            at most 100.
         top : int, default=5
             The most columns to name for each row.
         progress : callable, optional
@@ -334,6 +336,7 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         pressure_bar missing (in 1.5% of the rows)
         """
         check_is_fitted(self)
+        rows = training_rows(rows, len(self.decision_scores_))
         places, wrong = row_places(rows, self.fitted_), None
         if places is None:
             table = self._checked(rows)

@@ -9,13 +9,17 @@ import pandas as pd
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from metaod.errors import BadParameter
 from metaod.options import Picking
-from metaod.tables import PreparedTable, Roles, Table, is_file, read_table
+from metaod.tables import PreparedTable, Roles, Table, is_file, read_table, unmasked
 
 
 def checked_table(model: Any, X: Any, *, reset: bool) -> Table:
     """Read a table for an estimator, after a check that its columns are those of training."""
     if is_plain(X):
+        if X is None:
+            raise BadParameter("MetaOD", "X", "a table: a frame, an array or a file", X)
+        X = unmasked(X)
         # scikit-learn refuses what is no table; values are not restricted
         checks = {"dtype": None, "ensure_all_finite": False}
         least = 2 if reset else 1
@@ -77,6 +81,21 @@ def read_rows(
     kept = getattr(model, "reading_", {}) if is_later and is_file(X) else {}
     unused = Roles.of(roles_of(model), owner="MetaOD").is_unused
     return read_table(X, unused=unused, **{**kept, **(reading or {})})
+
+
+def training_rows(rows: Any, n_rows: int) -> Any:
+    """Return positions of training rows, also of a mask of them; what may be a table as it is."""
+    if rows is None or not (is_plain(rows) or isinstance(rows, pd.Series)):
+        return rows
+    vector = np.asarray(rows)
+    if vector.ndim == 1 and vector.dtype.kind == "b" and len(vector) == n_rows:
+        return np.flatnonzero(vector)
+    if vector.ndim > 1:
+        return rows
+    if not vector.size or vector.dtype.kind in "iu":
+        return vector
+    legal = f"positions of training rows, a mask of all {n_rows:,}, or a table of new rows"
+    raise BadParameter("MetaOD.explain_rows", "rows", legal, rows)
 
 
 def is_plain(X: Any) -> bool:
