@@ -29,6 +29,10 @@ from research.tables import markdown, write_csv
 
 FOLDER = Path(__file__).parents[2] / "results" / "scoreboard"
 PUBLISHED, OWN_FOREST = "IForest", "MetaOD: IForest"
+NAMES = (
+    "name tables of ADBench as there (aloi or 1_ALOI.npz), and put those of ODDS, DAMI, OddBench "
+    "and OvRBench into the folders odds, dami, oddbench and ovrbench"
+)
 REACHED = FOLDER / "reached.parquet"
 
 
@@ -53,8 +57,11 @@ def main() -> None:
         selectors.append(added)
     entries = iter_folder(given.data, label="y")
     bench = Scoreboard(given.kept)
-    for board in given.sets:
-        tables = list(entrants(entries, board))
+    found_in = {board: list(entrants(entries, board)) for board in given.sets}
+    if not any(found_in.values()):
+        what = f"none of its {counted(len(entries), 'table')} belongs to {' or '.join(given.sets)}"
+        raise BadFile(given.data, what, remedy=NAMES)
+    for board, tables in found_in.items():
         print(f"{board}: {counted(len(tables), 'table')} in {given.data}", flush=True)
         if not tables:
             continue

@@ -209,3 +209,12 @@ def test_the_command_refuses_a_selector_in_one_line(tmp_path, capsys):
         main(["scoreboard", str(tmp_path / "mine.py"), "--data", str(tmp_path / "data")])
     assert stop.value.code == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_command_says_which_tables_it_knows(tmp_path, capsys):
+    save(tmp_path, "data/mine/made")
+    with pytest.raises(SystemExit) as stop:
+        main(["scoreboard", "--data", str(tmp_path / "data"), "--kept", str(tmp_path / "kept")])
+    assert stop.value.code == 2
+    error = capsys.readouterr().err
+    assert (error.count("\n"), "oddbench" in error) == (1, True)
