@@ -76,6 +76,7 @@ def test_a_saved_pick_gives_the_same_p_values(model, later, tmp_path):
 def test_rows_do_not_depend_on_the_order_of_columns(model, later):
     found = metaod.check(later[later.columns[::-1]], model)
     assert kinds(found) == {"order": 1}
+    assert "'price'" in found.schema[0].detail
     assert found.passed
     np.testing.assert_array_equal(found.p_values, metaod.check(later, model).p_values)
 
@@ -204,13 +205,19 @@ def test_a_pick_without_held_out_rows_is_refused(model, later, tmp_path):
 @pytest.mark.parametrize(
     "given",
     [{"false_alarms": 0}, {"false_alarms": "auto"}, {"false_discoveries": 0.9},
-     {"max_findings": -1}, {"false_alarms": 0.1, "false_discoveries": 0.1}],
+     {"max_findings": -1}],
     ids=str,
 )  # fmt: skip
 def test_wrong_promises_are_refused(model, later, given):
     with pytest.raises(BadParameter) as error:
         metaod.check(later, model, **given)
     assert error.value.owner == "check"
+
+
+def test_one_promise_is_kept(model, later):
+    with pytest.raises(UserError) as error:
+        metaod.check(later, model, false_alarms=0.1, false_discoveries=0.1)
+    assert error.value.code == "two-promises"
 
 
 def test_copies_of_a_row_are_judged_together(model, later):
@@ -263,3 +270,11 @@ def test_the_column_of_file_names_is_neither_checked_nor_required(later, tmp_pat
     changed = metaod.update(of_files, orders("2024-03", 2, 200))
     for model, own in ((of_files, one), (of_one, files), (of_files, files), (changed, one)):
         assert metaod.check(own, model).schema == ()
+
+
+def test_rows_with_the_same_error_are_one_pattern(model, later):
+    later.loc[[3, 70, 200], "price"] = 99_000_000.0
+    later.loc[300, "weight"] = -99_000
+    found = metaod.check(later, model)
+    assert [sorted(own.rows) for own in found.patterns] == [[3, 70, 200]]
+    assert found.to_dict()["patterns"][0]["columns"] == ["price"]

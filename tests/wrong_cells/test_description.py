@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metaod.tables import read_table
-from metaod.wrong_cells import find_wrong_cells
+from metaod.tables import Preparation, read_table
+from metaod.wrong_cells import WrongCellFinder, find_wrong_cells
 
 N_ROWS = 400
 
@@ -14,6 +14,14 @@ def cells_of(frame):
     """Return all cells with any suspicion by row and column, the most suspicious ones."""
     found = find_wrong_cells(read_table(frame)).findings(0.0)
     return {(own.row, own.column): own for own in found}
+
+
+def find_with(frame, **roles):
+    """Return the wrong cells of a table in a context that the user names."""
+    table = read_table(frame)
+    preparation = Preparation(**roles).fit(table)
+    given = preparation.given(preparation.rows_of(table)[0])
+    return WrongCellFinder().fit(table, given).found_
 
 
 def measures():
@@ -118,3 +126,13 @@ def test_a_narrow_range_of_large_numbers_keeps_its_ends_apart():
     frame.loc[4, "pressure"] = 101_400
     low, high = ends_of(cells_of(frame)[4, "pressure"].expected)
     assert 101_316 <= low < high <= 101_334
+
+
+def test_a_context_is_named_only_with_what_is_usual_in_it():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"shop": rng.choice(["a", "b"], N_ROWS), "sold": rng.poisson(60, N_ROWS)})
+    frame["takings"] = (frame["sold"] * 9 + rng.normal(0, 5, N_ROWS)).round()
+    frame.loc[5:9, "takings"] += 300
+    cells = find_with(frame, by="shop").cells.query("kind in ('number', 'far')")
+    assert (cells["why"] != "").any()
+    assert (cells["expected"] != "")[cells["why"] != ""].all()

@@ -7,11 +7,12 @@ from xml.etree import ElementTree as ET
 import typer
 
 from metaod.cli.detect import load_pick
-from metaod.cli.detection import grid_of_rows, reasons_of
+from metaod.cli.detection import grid_of_rows, numbers_and_sentences, reasons_of
 from metaod.cli.options import TABLES, named_files, with_options
 from metaod.cli.progress import ProgressLine
 from metaod.cli.screen import (
     console,
+    grid,
     in_words,
     message,
     print_json,
@@ -131,27 +132,35 @@ def _print(out: "Console", found: "Check", pick: str, top: int) -> None:
         out.print(f"{kind}: {visible(change.sentence())}")
     for drift in found.drift:
         out.print(f"finding: {visible(drift.sentence())}")
-    if found.n_flagged and top:
-        shown = found.rows[:top].tolist()
+    patterns = found.patterns[:top]
+    if patterns:
+        rows = numbers_and_sentences(out, patterns, [])
+        out.print(
+            grid("row", "similar wrong cells", right=("row",), rows=rows), width=width_of(out)
+        )
+    similar = {row for own in patterns for row in own.rows}
+    alone = found.rows[[row not in similar for row in found.rows.tolist()]]
+    if len(alone) and top:
+        shown = alone[:top].tolist()
         columns = [
             ("row", [str(place + 1) for place in shown]),
             ("p-value", [f"{found.p_values[place]:.2g}" for place in shown]),
         ]
-        texts = _reasons(found, top)
+        texts = _reasons(found, alone[:top])
         out.print(grid_of_rows(columns, "what is unusual", texts, width_of(out)))
-    if found.n_flagged > top > 0:
-        out.print(f"... and {counted(found.n_flagged - top, 'more flagged row')}; --json has all")
+    if len(alone) > top > 0:
+        out.print(f"... and {counted(len(alone) - top, 'more flagged row')}; --json has all")
 
 
-def _reasons(found: "Check", most: int) -> list[list[str]]:
-    """Say what is probably wrong in each of the first flagged rows, or why it is unusual."""
+def _reasons(found: "Check", rows: Any) -> list[list[str]]:
+    """Say what is probably wrong in each of some flagged rows, or why it is unusual."""
     import numpy as np
 
     assert found.found is not None  # noqa: S101 - rows are flagged
-    wrong = [place in found.findings for place in found.rows[:most].tolist()]
-    others = found.rows[:most][~np.array(wrong)]
+    wrong = [place in found.findings for place in rows.tolist()]
+    others = rows[~np.array(wrong)]
     apart = dict(zip(others.tolist(), reasons_of(found.found, others), strict=True))
-    return [apart.get(place) or _errors(found, place) for place in found.rows[:most].tolist()]
+    return [apart.get(place) or _errors(found, place) for place in rows.tolist()]
 
 
 def _errors(found: "Check", place: int) -> list[str]:
@@ -195,5 +204,7 @@ def _add_error(suites: ET.Element, file: str, error: UserError) -> None:
 
 
 def _row_lines(found: "Check") -> list[str]:
-    shown = zip(found.rows[:_MOST_ROWS].tolist(), _reasons(found, _MOST_ROWS), strict=True)
+    shown = zip(
+        found.rows[:_MOST_ROWS].tolist(), _reasons(found, found.rows[:_MOST_ROWS]), strict=True
+    )
     return [f"row {place + 1}: {'; '.join(texts)}" for place, texts in shown]

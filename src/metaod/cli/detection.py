@@ -65,7 +65,7 @@ def print_detection(
     if found.compared:
         out.print(comparison_grid(found.compared))
     if top and (patterns := found.row_patterns()):
-        rows = _numbers_and_sentences(out, patterns[:top], [])
+        rows = numbers_and_sentences(out, patterns[:top], [])
         listing = grid("row", "similar unusual rows", right=("row",), rows=rows)
         out.print(listing, width=width_of(out))
     if top:
@@ -113,7 +113,7 @@ def _print_findings(out: "Console", found: "Detection", most: int, hint: str) ->
     if not most:
         return
     certainty = "certainty", [own.certainty for own in groups[:most]]
-    found_rows = _numbers_and_sentences(out, groups[:most], [certainty])
+    found_rows = numbers_and_sentences(out, groups[:most], [certainty])
     rows = ((*own, word) for own, word in zip(found_rows, certainty[1], strict=True))
     out.print(
         grid("row", "what is probably wrong", "certainty", right=("row",), rows=rows),
@@ -124,7 +124,7 @@ def _print_findings(out: "Console", found: "Detection", most: int, hint: str) ->
         out.print(f"... and {counted(n_more, 'more cell')}{hint}")
 
 
-def _numbers_and_sentences(
+def numbers_and_sentences(
     out: "Console", patterns: "Sequence[Pattern]", others: Sequence[Column]
 ) -> list[tuple[str, str]]:
     """Describe patterns; row numbers take the lines that sentences need beside other columns."""

@@ -17,14 +17,15 @@ from metaod.detection._estimator import MetaOD
 from metaod.detection._formats import json_values
 from metaod.detection._inputs import checked_table, is_plain, read_rows
 from metaod.detection._loading import load
+from metaod.detection._patterns import patterns_of
 from metaod.detection._result import Detection
 from metaod.detection._schema import SchemaChange, changed_names, changed_types
-from metaod.errors import BadParameter, Message, Setting, UserError, counted, worded
+from metaod.errors import Message, Setting, UserError, counted, worded
 from metaod.models import Matrix, Scores
 from metaod.options import Checking, document
 from metaod.selection import OnProgress, Tracker, table_notes
 from metaod.tables import Drift, Table
-from metaod.wrong_cells import CERTAIN, CONFIDENT, Finding
+from metaod.wrong_cells import CERTAIN, CONFIDENT, Finding, Pattern
 
 USUAL_SHARE = 0.01
 """The promised share of ordinary rows that are flagged, if none is asked for."""
@@ -121,6 +122,14 @@ class Check:
                 cells.setdefault(own.row, []).append(own)
         return {row: tuple(own) for row, own in cells.items()}
 
+    @cached_property
+    def patterns(self) -> tuple[Pattern, ...]:
+        """Findings that several flagged rows share, those that hold most errors first."""
+        if self.found is None:
+            return ()
+        own = [finding for findings in self.findings.values() for finding in findings]
+        return tuple(own for own in patterns_of(self.found, own) if len(own.rows) > 1)
+
     @property
     def has_excess(self) -> bool:
         """Whether more rows are flagged than a clean table may have."""
@@ -184,6 +193,7 @@ class Check:
             "chance": self.chance,
             "n_rows": self.table.n_rows,
             "n_flagged": self.n_flagged,
+            "patterns": [own.to_dict() for own in self.patterns],
             "rows": self._row_documents(progress),
             "drift": [asdict(own) for own in self.drift],
             "schema": [{**asdict(own), "is_finding": own.is_finding} for own in self.schema],
@@ -293,8 +303,9 @@ def _possible(
     least, share = calibration.least_share, promise.false_alarms
     if promise.false_discoveries is not None:
         if share is not None:
-            legal = "left out if false_alarms is given"
-            raise BadParameter("check", "false_discoveries", legal, promise.false_discoveries)
+            both = {"alarms": Setting("false_alarms"), "found": Setting("false_discoveries")}
+            what = Message("two-promises", "{alarms} and {found} are two promises", **both)
+            raise UserError(what, where="check", remedy="leave one of them out")
         return promise, ()
     wanted = float(share or USUAL_SHARE)
     if wanted >= least:

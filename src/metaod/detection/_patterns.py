@@ -9,7 +9,7 @@ import pandas as pd
 
 from metaod.detection._reasons import RowReasons
 from metaod.selection import OnProgress
-from metaod.wrong_cells import Pattern, Sign, choose, find_patterns, with_shared_values
+from metaod.wrong_cells import Finding, Pattern, Sign, choose, find_patterns, with_shared_values
 
 if TYPE_CHECKING:
     from metaod.detection._result import Detection
@@ -22,7 +22,12 @@ def cell_patterns(
 ) -> tuple[Pattern, ...]:
     """Return patterns of wrong cells and single ones, those that hold most errors first."""
     left = [own for own in found.findings if (own.row, own.column) not in without]
-    return _located(found, find_patterns(left))
+    return patterns_of(found, left)
+
+
+def patterns_of(found: "Detection", findings: Sequence[Finding]) -> tuple[Pattern, ...]:
+    """Return patterns of some findings and single ones, those that hold most errors first."""
+    return _located(found, find_patterns(findings))
 
 
 def row_patterns(found: "Detection", *, progress: OnProgress | None = None) -> tuple[Pattern, ...]:

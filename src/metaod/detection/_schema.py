@@ -7,7 +7,7 @@ from typing import Literal
 
 import pandas as pd
 
-from metaod.errors import quoted
+from metaod.errors import listed, quoted
 from metaod.tables import Preparation, PreparationRecord, Table
 
 _ALIKE = 0.7  # names of columns, in difflib's measure
@@ -72,7 +72,8 @@ def changed_names(preparation: Preparation, table: Table) -> Iterator[SchemaChan
               for names, other in ((before, now), (now, before))]  # fmt: skip
     moved = [name for name, other in zip(*common, strict=True) if name != other]
     if moved:
-        yield SchemaChange("order", moved[0])
+        others = f"so do {listed(moved[1:])}" if moved[1:] else ""
+        yield SchemaChange("order", moved[0], others)
 
 
 def changed_types(

@@ -46,7 +46,7 @@ class Roles(Columns):
         for role in ("high", "low") if roles.target else ():
             if set(roles.named(role)) - set(roles.named("target")):
                 legal = "the target, the only column that is judged"
-                raise BadParameter(owner, role, legal, roles.named(role))
+                raise BadParameter(owner, role, legal, ", ".join(roles.named(role)))
         for column in roles.named("only"):
             if taken.get(column) in ("ignore", "id"):
                 raise _conflict(column, taken[column], "only")

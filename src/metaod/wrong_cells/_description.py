@@ -255,7 +255,7 @@ def _usual(own: CellEvidence, row: int) -> tuple[str, str]:
         ends = np.array([-width, width]) + expected.place[row]
         low, high = _within(column, column.back(ends, [row, row]), row)
         is_told = low <= high and not low <= column.values[row] <= high
-        return _range(column, low, high) if is_told else "", words
+        return (_range(column, low, high), words) if is_told else ("", "")
     usual = _probable(own, row)
     return ("" if usual is None else _written(column, usual)), ""
 

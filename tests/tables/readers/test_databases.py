@@ -74,6 +74,8 @@ def test_several_tables_have_to_be_named():
         read_table(io.BytesIO(data))
     packed = io.BytesIO(gzip.compress(data))
     assert read_table(packed, query='o"ther').frame.equals(OTHER)
+    with pytest.raises(BadFile, match=r"no table 'nope'; .*'t', 'o\"ther'"):
+        read_table(io.BytesIO(data), query="nope")
 
 
 def test_rows_that_need_too_much_memory_are_refused_while_they_come():

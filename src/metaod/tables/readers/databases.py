@@ -25,6 +25,7 @@ from metaod.tables.readers._source import Source, check_bytes, check_width, libr
 
 _ROWS = 1000  # that are fetched at a time
 _POINTER = 8
+_IS_NAME = re.compile(r"[\w.$-]+")  # a query in SQL has blanks
 _ALLOWED = {
     sqlite3.SQLITE_SELECT,
     sqlite3.SQLITE_READ,
@@ -65,6 +66,9 @@ def read(source: Source, options: Reading) -> Content:
 
 def _query(tables: list[str], source: Source, query: str | None) -> str:
     if query is not None and query not in tables:
+        if _IS_NAME.fullmatch(query):
+            what = f"has no table {query!r}"
+            raise BadFile(source.name, what, remedy=f"its tables are: {listed(tables, most=20)}")
         return query
     if query is None and len(tables) != 1:
         what = f"holds {len(tables):,} tables: {listed(tables, most=20)}" if tables else ""
