@@ -9,6 +9,7 @@ import numpy as np
 from metaod.wrong_cells._columns import Codes, Column, Values
 from metaod.wrong_cells._evidence import FEATURES, CellEvidence, TableEvidence
 from metaod.wrong_cells._numbers import SHIFTS, UNITS, edits
+from metaod.wrong_cells._texts import LOOKALIKES
 
 _NAMES = {"number": "a number", "date": "a date", "truth": "a truth value"}
 _FITS = 2.0  # usual residuals that a corrected value may have left
@@ -26,7 +27,6 @@ _MOST_ALIKE = 20_000  # rows among which they are looked for
 _NARROW = 0.5  # of the usual range
 _DIGITS = 12  # of a corrected number
 _WIDTH = 1.645  # spreads on either side of the usual range: nine of ten values
-_LOOKALIKES = str.maketrans({"O": "0", "o": "0", "l": "1", "I": "1", "S": "5", "B": "8"})
 _NUMBER = re.compile(r"(?<![A-Za-z])-?(?=[OolISB.,;]*[0-9])[0-9OolISB.,;]+")
 _COMMON = 0.1  # of the rows: a value beside another one is no code for missing
 
@@ -108,7 +108,7 @@ def _repaired(column: Column, text: str) -> Any:
     if column.kind != "number" or len(found) != 1:
         return None
     try:
-        number = float(found[0].translate(_LOOKALIKES).replace(",", ".").replace(";", "."))
+        number = float(found[0].translate(LOOKALIKES).replace(",", ".").replace(";", "."))
     except ValueError:
         return None
     return number if column.scale.outside(number) < _FITS else None
@@ -195,7 +195,7 @@ def _text(
     if better is not None and facts["same folded"] > 0:
         return "spacing", repr(better), "", better
     if better is not None and max(facts["near frequent"], facts["near word"]) > 0:
-        return "spelling", repr(better), "", better
+        return "spelling", repr(better) if better else "", "", better or None
     if facts["blanks"]:
         text = " ".join(str(own.column.distinct[code]).split())
         return "spacing", repr(text), "", text

@@ -125,7 +125,7 @@ class CellEvidence:
     slips : Slips
         Slips that would explain numbers.
     better : mapping of int to str
-        Better spellings of distinct texts, by code.
+        Better spellings of distinct texts, by code; empty if several texts may be meant.
     unit : float
         The usual residual, on the column's scale.
     related : sequence of int

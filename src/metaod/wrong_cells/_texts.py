@@ -12,6 +12,10 @@ from metaod.wrong_cells._columns import Column, Values
 _LONGEST = 40  # characters of a text that is compared with texts one edit away
 _MOST_COMPARED = 20_000  # distinct texts
 _SHORTEST_WORD = 4
+_SIMILAR = 0.5  # of the count of the most frequent text: others may as well be meant
+LOOKALIKES = str.maketrans({"O": "0", "o": "0", "l": "1", "I": "1", "S": "5", "B": "8"})
+"""Letters that are taken for digits."""
+
 _WORD = re.compile(r"[^\W_]+")
 _DIGITS = re.compile(r"\d")
 _FREQUENT = 0.02  # share of a value whose letters are usual
@@ -19,7 +23,10 @@ _CHARACTERS = 64  # of a text whose letters are examined
 
 
 def spellings(column: Column) -> tuple[dict[str, Values], dict[int, str]]:
-    """Return evidence on the distinct texts of a column, and better spellings of some."""
+    """Return evidence on the distinct texts of a column, and better spellings of some.
+
+    A better spelling is empty if several texts may be meant.
+    """
     texts: list[str] = column.distinct.tolist()
     counts = column.counts.astype(np.float64)
     total = max(counts.sum(), 1.0)
@@ -78,8 +85,18 @@ def is_misspelling(first: str, second: str) -> bool:
     return is_one_edit(first, second) and _DIGITS.sub("", first) != _DIGITS.sub("", second)
 
 
-def near_frequent(texts: Sequence[str], counts: Values, places: Iterable[int]) -> dict[int, int]:
-    """Return for some texts the most frequent text that is one edit away and more frequent."""
+def _look_alike(first: str, second: str) -> bool:
+    return first.translate(LOOKALIKES) == second.translate(LOOKALIKES)
+
+
+def near_frequent(
+    texts: Sequence[str], counts: Values, places: Iterable[int]
+) -> dict[int, list[int]]:
+    """Return for some texts those that are probably meant: one edit away, and more frequent.
+
+    The first one is the most frequent; the others are nearly as frequent. Texts that look alike
+    come before all others.
+    """
     chosen = list(places)
     fewest = min((counts[place] for place in chosen), default=0.0)
     index: dict[str, list[int]] = defaultdict(list)
@@ -97,7 +114,9 @@ def near_frequent(texts: Sequence[str], counts: Values, places: Iterable[int]) -
             if counts[other] > counts[place] and is_misspelling(text, texts[other])
         }
         if near:
-            found[place] = max(near, key=lambda other: (counts[other], texts[other]))
+            alike = {other for other in near if _look_alike(text, texts[other])}
+            meant = sorted(alike or near, key=lambda own: (counts[own], texts[own]), reverse=True)
+            found[place] = [own for own in meant if counts[own] > _SIMILAR * counts[meant[0]]]
     return found
 
 
@@ -110,9 +129,9 @@ def _near_frequent(texts: list[str], counts: Values, better: dict[int, str]) -> 
         for place in np.flatnonzero(rare).tolist()
         if 3 <= len(texts[place]) <= _LONGEST and not texts[place].isdigit()
     ]
-    for place, other in near_frequent(texts, counts, places[:_MOST_COMPARED]).items():
-        ratio[place] = np.log(counts[other] / counts[place])
-        better[place] = texts[other]
+    for place, others in near_frequent(texts, counts, places[:_MOST_COMPARED]).items():
+        ratio[place] = np.log(counts[others[0]] / counts[place])
+        better[place] = texts[others[0]] if len(others) == 1 else ""
     return ratio
 
 
@@ -138,14 +157,14 @@ def _words(texts: list[str], counts: Values, better: dict[int, str]) -> tuple[Va
         if n_uses[place] <= 2 and len(word) >= _SHORTEST_WORD and not word.isdigit()
     ]
     corrected = near_frequent(words, n_uses, rare)
-    fixes = {words[place]: words[other] for place, other in corrected.items()}
+    fixes = {words[place]: [words[own] for own in others] for place, others in corrected.items()}
     for place, own in enumerate(split):
         fixed = texts[place]
         for word in own:
             rarest[place] = min(rarest[place], np.log(uses[word] - counts[place] + 1.0))
             if word in fixes and uses[word] <= 2 * counts[place]:
-                near[place] = max(near[place], np.log(uses[fixes[word]] / uses[word]))
-                fixed = _replaced(fixed, word, fixes[word])
+                near[place] = max(near[place], np.log(uses[fixes[word][0]] / uses[word]))
+                fixed = _replaced(fixed, word, fixes[word][0]) if len(fixes[word]) == 1 else ""
         if fixed != texts[place]:
             better.setdefault(place, fixed)
     return rarest, near
