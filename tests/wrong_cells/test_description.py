@@ -136,3 +136,16 @@ def test_a_context_is_named_only_with_what_is_usual_in_it():
     cells = find_with(frame, by="shop").cells.query("kind in ('number', 'far')")
     assert (cells["why"] != "").any()
     assert (cells["expected"] != "")[cells["why"] != ""].all()
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_numbers_on_a_side_that_does_not_count_are_no_evidence_on_others(seed):
+    rng = np.random.default_rng(seed)
+    size, part = rng.uniform(30, 140, N_ROWS).round(), rng.choice(list("ab"), N_ROWS)
+    rent = (size * 12 + 200 * (part == "a") + rng.normal(0, 30, N_ROWS)).round()
+    rent[:10] = (rent[:10] * 0.3).round()
+    rent[10] *= 4
+    frame = pd.DataFrame({"size": size, "part": part, "rent": rent})
+    scores = find_with(frame, by="part", high="rent").row_scores
+    assert scores[:10].max() < 0.2
+    assert scores[10] > 0.5

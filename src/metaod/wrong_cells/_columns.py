@@ -157,6 +157,13 @@ class Column:
         is_shared = wanted == _MOST_CLASSES - 1 and len(self.distinct) > _MOST_CLASSES
         return None if is_shared else int(self.by_count[wanted])
 
+    def without(self, rows: Codes) -> "Column":
+        """Return the column with gaps in some rows."""
+        codes = self.codes.copy()
+        codes[rows] = -1
+        kept, codes[codes >= 0] = np.unique(codes[codes >= 0], return_inverse=True)
+        return replace(self, codes=codes, distinct=self.distinct[kept])
+
     def spread(self, of_distinct: Any, missing: Any) -> npt.NDArray[Any]:
         """Return what distinct values have for each row."""
         own = np.asarray(of_distinct)

@@ -22,7 +22,7 @@ from metaod.wrong_cells._columns import (
     moved,
 )
 from metaod.wrong_cells._description import describe
-from metaod.wrong_cells._evidence import FEATURES, CellEvidence, gather
+from metaod.wrong_cells._evidence import FEATURES, CellEvidence, TableEvidence, gather
 from metaod.wrong_cells._findings import CONFIDENT, LEAST_SCORE, Finding, WrongCells
 from metaod.wrong_cells._patterns import together
 from metaod.wrong_cells._scorer import Scorer, log_odds
@@ -143,6 +143,14 @@ class WrongCellFinder:
         positions = order - n_known
         alone = partial(log_odds, scorer.alone, n_jobs=self.n_jobs)
         evidence = gather(canonical, positions, reference, self.random_state, alone, self.n_jobs)
+        hidden = _beyond_sides(evidence, given)
+        if hidden:  # a number on a side that does not count is no evidence on other cells either
+            canonical = [
+                own.without(hidden[own.name]) if own.name in hidden else own for own in canonical
+            ]
+            evidence = gather(
+                canonical, positions, reference, self.random_state, alone, self.n_jobs
+            )
         learned = scorer.score(evidence, self.n_jobs)
         for own, cells in zip(learned, evidence.cells, strict=True):
             if cells.column.name == later_dates:
@@ -151,7 +159,10 @@ class WrongCellFinder:
         scores = evidence.counted.raised(learned, [own.rows for own in evidence.cells], CONFIDENT)
         places = [
             np.flatnonzero(
-                (own >= LEAST_SCORE) & (order[cells.rows] >= n_known) & _counts(cells, given)
+                (own >= LEAST_SCORE)
+                & (order[cells.rows] >= n_known)
+                & _counts(cells, given)
+                & ~np.isin(cells.rows, hidden.get(cells.column.name, ()))
             )
             for own, cells in zip(scores, evidence.cells, strict=True)
         ]
@@ -177,6 +188,17 @@ class WrongCellFinder:
         alike = together([Finding(**own) for own in described], table.n_rows)
         found["together"] = found.index.isin(alike)
         return WrongCells(found, row_scores)
+
+
+def _beyond_sides(evidence: TableEvidence, given: Given | None) -> dict[str, Codes]:
+    """Return the suspicious numbers on a side that does not count, by column."""
+    found = {}
+    for own in evidence.cells if given is not None else ():
+        side = given.context.side(own.column.name) if given is not None else 0
+        rows = own.rows[(side or 0) * own.features[:, FEATURES.index("signed residual")] < 0]
+        if len(rows):
+            found[own.column.name] = rows
+    return found
 
 
 def _counts(cells: CellEvidence, given: Given | None) -> npt.NDArray[np.bool_]:
