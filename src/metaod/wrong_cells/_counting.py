@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from metaod.wrong_cells._apart import apart
 from metaod.wrong_cells._columns import Codes, Column, Values
 from metaod.wrong_cells._dependencies import Contradictions, is_key, repeats
 from metaod.wrong_cells._formulas import Formula
@@ -121,6 +122,8 @@ class Counted:
             is_later &= columns[place].present & (positions >= 0)
             of_keys = _of_keys(columns[place], is_later)
             least[place] = np.maximum(least.get(place, 0.0), of_keys)
+        for place, column in enumerate(columns):
+            least[place] = np.maximum(least.get(place, 0.0), apart(column))
         least = {place: own for place, own in least.items() if own.any()}
         rules = [
             *_broken_orders(columns, reference),

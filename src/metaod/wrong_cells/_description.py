@@ -43,8 +43,10 @@ def describe(
     """Describe some of the cells of a column: what is expected, kind, why, slip, suggestion."""
     own = evidence.cells[place]
     slip_places = {row: place for place, row in enumerate(own.slips.rows.tolist())}
+    counted = evidence.counted.least.get(place, np.zeros(evidence.n_rows))
     for cell, row in zip(cells.tolist(), own.rows[cells].tolist(), strict=True):
         facts = dict(zip(FEATURES, own.features[cell].tolist(), strict=True))
+        facts["counted"] = float(counted[row])
         described = _of_any(evidence, own, row, facts)
         if described is None and not _is_explained(own, facts):
             described = _by_rule(evidence, columns, place, row)
@@ -144,7 +146,7 @@ def _number(
 
 def _is_code(column: Column, row: int, facts: dict[str, float]) -> bool:
     """Whether a number looks like a code for missing: 0 beside many 1 is a value like any other."""
-    is_odd = max(facts["residual"], facts["outside"]) > _FAR
+    is_odd = max(facts["residual"], facts["outside"]) > _FAR or facts["counted"] > 0
     if not (facts["code"] and is_odd and (facts["code"] > 1 or facts["spike"] > _SPIKE)):
         return False
     beside = np.isin(column.values[row] + np.array([-1.0, 1.0]), column.distinct)

@@ -26,6 +26,7 @@ from metaod.wrong_cells._evidence import FEATURES, CellEvidence, TableEvidence, 
 from metaod.wrong_cells._findings import CONFIDENT, LEAST_SCORE, Finding, WrongCells
 from metaod.wrong_cells._patterns import together
 from metaod.wrong_cells._scorer import Scorer, log_odds
+from metaod.wrong_cells._tails import without_tails
 
 REFERENCE_ROWS = 20_000
 """Rows that trees learn from; more rows are drawn by their content."""
@@ -151,7 +152,7 @@ class WrongCellFinder:
             evidence = gather(
                 canonical, positions, reference, self.random_state, alone, self.n_jobs
             )
-        learned = scorer.score(evidence, self.n_jobs)
+        learned = list(map(without_tails, scorer.score(evidence, self.n_jobs), evidence.cells))
         for own, cells in zip(learned, evidence.cells, strict=True):
             if cells.column.name == later_dates:
                 is_near = are_near(cells.column.values, order >= n_known)

@@ -81,7 +81,7 @@ def extremes(column: Column) -> dict[str, Values]:
     digits = np.floor(np.log10(np.maximum(np.abs(values), 0.1)))
     signs = np.array([counts[values < 0].sum(), counts[values > 0].sum()]) / total
     neighbours = _around(counts)
-    is_code = np.isin(values, _EPOCHS if column.kind == "date" else _CODES) & (len(values) > 2)
+    is_code = are_codes(column)
     at_edge = (below == counts) | (above == counts)
     return {
         "outside": np.log1p(scale.outside(values)),
@@ -110,6 +110,12 @@ def extremes_of_rows(column: Column) -> dict[str, Values]:
         own = extremes(column.in_context)
         found |= {name: column.in_context.spread(own[name], 0.0) for name in _DISTANCES}
     return found
+
+
+def are_codes(column: Column) -> npt.NDArray[np.bool_]:
+    """Tell which distinct values of a column are usual codes for missing; none of two values is."""
+    codes = _EPOCHS if column.kind == "date" else _CODES
+    return np.isin(column.distinct.astype(np.float64), codes) & (len(column.distinct) > 2)
 
 
 def _isolation(
