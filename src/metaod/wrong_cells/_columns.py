@@ -23,6 +23,7 @@ _PLAIN = Style()
 _DAY = 86_400e9
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # spreads the bits of a count
 _FENCE = 1.5  # quartile ranges beyond the quartiles
+_NEARLY_ALL = np.array([0.002, 0.998])  # of the values lie between
 _LARGEST = 1e100  # sums and products of larger numbers overflow; findings show them as they are
 _LEAST = 1e-300
 
@@ -83,6 +84,17 @@ class Column:
     def below(self) -> Codes:
         """Rows with at most each distinct value."""
         return np.cumsum(self.counts)
+
+    def ends_beside(self, row: int) -> tuple[float, float]:
+        """Return the range of nearly all values, without that of a row."""
+        code, below = self.codes[row], self.below
+        own = self.counts[code] if code >= 0 else 0
+        wanted = _NEARLY_ALL * (below[-1] - own)
+        places = np.searchsorted(below, wanted)
+        if code >= 0:
+            places = np.where(places >= code, np.searchsorted(below, wanted + own), places)
+        low, high = self.distinct[np.minimum(places, len(self.distinct) - 1)].tolist()
+        return float(low), float(high)
 
     @cached_property
     def values(self) -> Values:

@@ -30,7 +30,7 @@ _NEAR_ROW = 0.6  # the same but for a column that should name each row
 _KEY = 0.6  # that the later one of two equal keys is wrong
 _USUAL = 0.2  # the most for a contradiction that is usual in its group
 _FORM = 0.6  # that a text of another form than nearly all is wrong
-_BROKEN = 0.45  # that the most suspicious cell of a broken rule is wrong
+BROKEN = 0.45  # that the most suspicious cell of a broken rule is wrong
 _SIGMAS = 3  # by which more rows repeat than chance gives
 _TIMES = 20  # chance would give so many times as many
 _FEWEST_BY_CHANCE = 5
@@ -76,7 +76,7 @@ class Rule:
     kind: Literal["order", "formula", "together", "form"]
     places: tuple[int, ...]
     rows: Codes
-    score: Values | float = _BROKEN
+    score: Values | float = BROKEN
 
 
 @dataclass(frozen=True, eq=False)

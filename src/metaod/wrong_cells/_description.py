@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from metaod.wrong_cells._columns import Codes, Column, Values
+from metaod.wrong_cells._culprits import Corrections
 from metaod.wrong_cells._evidence import FEATURES, CellEvidence, TableEvidence
 from metaod.wrong_cells._numbers import SHIFTS, UNITS, edits
 from metaod.wrong_cells._texts import LOOKALIKES
@@ -38,7 +39,11 @@ Described = tuple[str, str, str, Any]  # kind, expected, why, suggestion
 
 
 def describe(
-    evidence: TableEvidence, columns: Sequence[Column], place: int, cells: Codes
+    evidence: TableEvidence,
+    columns: Sequence[Column],
+    place: int,
+    cells: Codes,
+    corrections: Corrections,
 ) -> Iterator[tuple[str, str, str, str, Any]]:
     """Describe some of the cells of a column: what is expected, kind, why, slip, suggestion."""
     own = evidence.cells[place]
@@ -48,6 +53,11 @@ def describe(
         facts = dict(zip(FEATURES, own.features[cell].tolist(), strict=True))
         facts["counted"] = float(counted[row])
         described = _of_any(evidence, own, row, facts)
+        found = corrections.get((place, row))
+        if described is None and found is not None and found.value is not None:
+            described = _corrected(own, columns, found.kind, found.value, found.given)
+            if _is_code(own.column, row, facts):
+                described = "code", *described[1:]
         if described is None and not _is_explained(own, facts):
             described = _by_rule(evidence, columns, place, row)
         if described is None and own.column.is_number:
@@ -67,6 +77,20 @@ def _of_any(
     if facts["repeated"] or facts["nearly repeated"]:
         return "duplicate", f"a copy of row {evidence.first_alike[row] + 1:,}", "", None
     return ("key", "", "", None) if facts["key repeated"] else None
+
+
+def _corrected(
+    own: CellEvidence, columns: Sequence[Column], kind: str, value: float, given: Sequence[int]
+) -> Described:
+    """Describe a number that breaks rules by the one that would mend them."""
+    right = _rounded(own.column, value, own.decimals)
+    why = "" if kind == "swapped" else _given(columns, given)
+    return kind, own.column.style.text(right), why, right
+
+
+def _given(columns: Sequence[Column], places: Sequence[int]) -> str:
+    names = ", ".join(columns[place].name for place in places[:3])
+    return f"given {names}" + (", ..." if len(places) > 3 else "")
 
 
 def _by_rule(
@@ -125,10 +149,9 @@ def _number(
 ) -> Described:
     column = own.column
     if own.formula is not None and facts["formula"] > 0:
-        names = ", ".join(columns[term].name for term in own.formula.terms[:3])
-        names += ", ..." if len(own.formula.terms) > 3 else ""
         value = _rounded(column, own.formula.value[row], own.decimals)
-        return "formula", column.style.text(value), f"given {names}", value
+        given = _given(columns, own.formula.terms)
+        return "formula", column.style.text(value), given, value
     if _is_code(column, row, facts):
         return "code", *_usual(own, row), None
     if slip is not None and (found := _best_slip(own, row, facts, slip)):
@@ -273,11 +296,7 @@ def _range(column: Column, low: float, high: float) -> str:
 
 def _within(column: Column, ends: Values, row: int) -> tuple[float, float]:
     """Return a range within the values of other rows, rounded as they are; NaN beyond them."""
-    first, last = np.searchsorted(column.below, np.array([0.002, 0.998]) * column.below[-1])
-    last, code = min(last, len(column.distinct) - 1), column.codes[row]
-    if code >= 0 and column.counts[code] == 1 and len(column.distinct) > 1:
-        first, last = first + (first == code), last - (last == code)
-    least, most = float(column.distinct[first]), float(column.distinct[last])
+    least, most = column.ends_beside(row)
     if ends[1] < least or ends[0] > most:
         return np.nan, np.nan
     low, high = np.clip(ends, least, most)

@@ -21,6 +21,7 @@ from metaod.wrong_cells._columns import (
     joined,
     moved,
 )
+from metaod.wrong_cells._culprits import blamed
 from metaod.wrong_cells._description import describe
 from metaod.wrong_cells._evidence import FEATURES, CellEvidence, TableEvidence, gather
 from metaod.wrong_cells._findings import CONFIDENT, LEAST_SCORE, Finding, WrongCells
@@ -157,6 +158,7 @@ class WrongCellFinder:
             if cells.column.name == later_dates:
                 is_near = are_near(cells.column.values, order >= n_known)
                 own[is_near[cells.rows]] = 0.0
+        learned, corrections = blamed(learned, canonical, evidence)
         scores = evidence.counted.raised(learned, [own.rows for own in evidence.cells], CONFIDENT)
         places = [
             np.flatnonzero(
@@ -178,7 +180,7 @@ class WrongCellFinder:
             column, rows = evidence.cells[place].column, evidence.cells[place].rows[chosen]
             positions = order[rows] - n_known
             values = _values(table, column, positions, rows)
-            words = describe(evidence, canonical, place, chosen)
+            words = describe(evidence, canonical, place, chosen, corrections)
             parts = zip(positions.tolist(), values, words, scores[place][chosen], strict=True)
             records += [(row, column.name, value, *own, score) for row, value, own, score in parts]
         found = _frame(records).sort_values(

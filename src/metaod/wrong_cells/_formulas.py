@@ -16,6 +16,7 @@ _MOST_TERMS = 12
 _N_DRAWS = 24
 _MEASURED = 600  # rows
 _LEAST_HOLDING = 0.85
+_LEAST_EXACT = 0.97  # the same of a rule between whole numbers that are not rounded
 _FEWEST_DISTINCT = 8  # of a number that follows from others
 _FEWEST_TERMS = 3  # of a number that others follow from
 _LEAST_GAIN = 0.02  # a rule must be so much finer than the column's spread
@@ -44,12 +45,18 @@ class Formula:
         Share of rows in which it holds.
     terms : tuple of int
         Places of the other columns.
+    slopes : tuple of float
+        How much each of them adds, then a constant; empty for times between dates.
+    is_product : bool
+        Whether logarithms are added.
     """
 
     deviation: Values
     value: Values
     holds: float
     terms: tuple[int, ...]
+    slopes: tuple[float, ...] = ()
+    is_product: bool = False
 
     def evidence(self) -> dict[str, Values]:
         """Return it as evidence."""
@@ -58,6 +65,19 @@ class Formula:
             "formula": np.where(broken, np.log1p(self.deviation), 0.0),
             "formula holds": np.where(np.isnan(self.value), 0.0, self.holds),
         }
+
+    def left(self, numbers: Sequence[float]) -> float:
+        """Return what the rule leaves of the first number, given the other ones; NaN if nothing."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            first, *others = np.log(numbers) if self.is_product else numbers
+        *slopes, constant = self.slopes or (np.nan,)
+        return float(first - constant - np.dot(slopes, others[: len(slopes)]))
+
+    def solved(self, numbers: Sequence[float], place: int) -> float:
+        """Return the number at a place that follows from the other ones; the first is the value."""
+        slope = 1.0 if place == 0 else -self.slopes[place - 1]
+        step = self.left(numbers) / slope
+        return float(numbers[place] * np.exp(-step) if self.is_product else numbers[place] - step)
 
 
 def find_formulas(
@@ -85,9 +105,11 @@ def find_formulas(
         others = np.argsort(-strength[own], kind="stable")
         others = others[others != own][:_MOST_TERMS]
         rng = np.random.default_rng([seed, own])
-        for is_product in (False, True):
-            candidate = _Candidate(values, steps, own, others, is_product).of_positive(rows)
-            formula = candidate.formula(rows, rng)
+        forms = [(False, True)] * bool((steps[others] >= 1).any()) + [(False, False), (True, False)]
+        for is_product, is_exact in forms:
+            candidate = _Candidate(values, steps, own, others, is_product, is_exact)
+            draws = np.random.default_rng([seed, own, 1]) if is_exact else rng
+            formula = candidate.of_positive(rows).formula(rows, draws)
             if formula is not None:
                 terms = tuple(numeric[term] for term in formula.terms)
                 found[place] = replace(formula, terms=terms)
@@ -142,6 +164,7 @@ class _Candidate:
     own: int
     others: Codes
     is_product: bool
+    is_exact: bool = False  # whole numbers are not rounded
 
     def of_positive(self, rows: Codes) -> "_Candidate":
         """Return a candidate without the terms that a product cannot have."""
@@ -210,6 +233,9 @@ class _Candidate:
                     self.steps[self.others] >= 1
                 )  # whole numbers that are multiplied are counts
                 of_terms = np.where(counts, 0.0, of_terms / np.abs(values[:, self.others]))
+        if self.is_exact:
+            of_own = of_own * (self.steps[self.own] < 1)
+            of_terms = of_terms * (self.steps[self.others] < 1)
         return of_own + 1e-9 * (1 if self.is_product else size), of_terms
 
     def applied(
@@ -229,11 +255,14 @@ class _Candidate:
         if not (known.any() and np.median(tolerance[known]) < _LEAST_GAIN * spread):
             return None
         holds = float(np.mean(deviation[known] <= 1))
-        if holds < _LEAST_HOLDING:
+        if holds < (_LEAST_EXACT if self.is_exact else _LEAST_HOLDING):
             return None
+        slopes = coefficients[used] / scale[used]
+        constant = coefficients[-1] - offset[used] @ slopes
         digits = max(0, round(-np.log10(self.steps[self.own])))
         value = np.where(known, np.round(value, digits), np.nan)
-        return Formula(deviation, value, holds, tuple(others.tolist()))
+        terms, sums = tuple(others.tolist()), (*slopes.tolist(), float(constant))
+        return Formula(deviation, value, holds, terms, sums, self.is_product)
 
 
 def _tolerance(coefficients: Values, scale: Values, rounding: tuple[Values, Values]) -> Values:

@@ -48,10 +48,22 @@ def _are_of_tails(cells: CellEvidence) -> Marks:
         n_beyond, lead = leads(np.expm1(own["residual"]), is_beside, 1.0)
         is_plain = is_beside & ((lead < _APART) | (n_beyond >= _MANY * n_beside))
     isolation = np.maximum(own["isolation"], own["isolation mapped"])
-    is_near = (isolation < _APART) | (own["share beyond"] >= np.log10(_MANY))
+    isolation[own["share beyond"] >= np.log10(_MANY)] = 0.0
+    is_near = _of_inner(isolation, cells) < _APART
     is_marked = np.any([own[name] > 0 for name in _OTHER_SIGNS], axis=0)
     is_plain &= is_near & ~is_marked & ~((own["code"] > 0) & (own["spike"] > 0))
     return np.asarray(is_plain & ~_have_odd_sign(cells.column, cells.column.values[cells.rows]))
+
+
+def _of_inner(isolation: Values, cells: CellEvidence) -> Values:
+    """Return the largest isolation of numbers between each and the middle: of groups as a whole."""
+    values = cells.column.values[cells.rows]
+    side = np.sign(values - cells.column.scale.middle_value)
+    order = np.argsort(np.abs(values - cells.column.scale.middle_value), kind="stable")
+    found = np.zeros(len(values))
+    for own in (order[side[order] < 0], order[side[order] > 0]):
+        found[own] = np.maximum.accumulate(isolation[own])
+    return found
 
 
 def _without(column: Column, code: int) -> Column:
@@ -66,6 +78,6 @@ def _have_odd_sign(column: Column, values: Values) -> Marks:
     sign = -1.0 if len(known) and known[len(known) // 2] < 0 else 1.0
     ordered, values = np.sort(sign * known), sign * values
     first, last = (np.searchsorted(ordered, 0.0, side=side) for side in ("left", "right"))
-    n_alike = first - np.searchsorted(ordered, values)
+    n_between = first - np.searchsorted(ordered, values, side="right")
     n_mirrored = np.searchsorted(ordered, -values, side="right") - last
-    return np.asarray((values < 0) & (n_mirrored >= _MIRRORED * n_alike))
+    return np.asarray((values < 0) & (n_mirrored >= _MIRRORED * (n_between + 1)))
