@@ -23,6 +23,7 @@ _PLAIN = Style()
 _DAY = 86_400e9
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # spreads the bits of a count
 _FENCE = 1.5  # quartile ranges beyond the quartiles
+_OF_NAMES, _FEWEST_DIGITS = 0.98, 6
 _NEARLY_ALL = np.array([0.002, 0.998])  # of the values lie between
 _LARGEST = 1e100  # sums and products of larger numbers overflow; findings show them as they are
 _LEAST = 1e-300
@@ -121,6 +122,16 @@ class Column:
     def is_whole(self) -> bool:
         """Whether all its numbers are whole."""
         return not np.any(self.distinct.astype(np.float64) % 1)
+
+    @cached_property
+    def n_digits(self) -> int | None:
+        """The digits of numbers that name things: of nearly all of its whole numbers, and many."""
+        if self.kind != "number" or not self.is_whole or not len(self.distinct):
+            return None
+        sizes = np.maximum(np.abs(self.distinct.astype(np.float64)), 1.0)
+        counts = np.bincount(np.floor(np.log10(sizes)).astype(np.int64) + 1)
+        is_usual = counts.max() >= _OF_NAMES * len(sizes) and counts.argmax() >= _FEWEST_DIGITS
+        return int(counts.argmax()) if is_usual else None
 
     @cached_property
     def mapped(self) -> Values:

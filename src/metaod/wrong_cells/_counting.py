@@ -33,7 +33,7 @@ _FORM = 0.6  # that a text of another form than nearly all is wrong
 BROKEN = 0.45  # that the most suspicious cell of a broken rule is wrong
 _SIGMAS = 3  # by which more rows repeat than chance gives
 _TIMES = 20  # chance would give so many times as many
-_FEWEST_BY_CHANCE = 5
+_TIMES_OF_KEYS = 3  # the same at least, of keys
 _FEWEST_ROWS = 50
 _MOST_BROKEN = 0.01  # of the rows break a rule
 _MOST_REPEATED = 0.05  # of the rows; more are usual in the table
@@ -208,11 +208,13 @@ def _of_keys(column: Column, is_later: Which) -> Values:
     """
     n_repeated = int(np.count_nonzero(is_later))
     expected = _repeats_by_chance(column) if n_repeated else 0.0
-    if expected < max(_FEWEST_BY_CHANCE, _TIMES * n_repeated):
+    if expected - _SIGMAS * np.sqrt(expected) < _TIMES_OF_KEYS * n_repeated:
         return np.zeros(len(is_later))
     if column.is_number:  # ranks with ties leave out the next number
         numbers = column.distinct.astype(np.float64)
-        is_later = is_later & column.spread(np.isin(numbers + 1, numbers), False)
+        steps, counts = np.unique(np.diff(numbers), return_counts=True)
+        step = steps[counts.argmax()] if 2 * counts.max() > counts.sum() else 1.0
+        is_later = is_later & column.spread(np.isin(numbers + step, numbers), False)
     return np.asarray(_KEY * is_later)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from metaod.wrong_cells._columns import Codes, Column, Values
 from metaod.wrong_cells._culprits import Corrections
+from metaod.wrong_cells._dependencies import is_key
 from metaod.wrong_cells._evidence import FEATURES, CellEvidence, TableEvidence
 from metaod.wrong_cells._numbers import SHIFTS, UNITS, edits
 from metaod.wrong_cells._texts import LOOKALIKES
@@ -29,6 +30,8 @@ _NARROW = 0.5  # of the usual range
 _DIGITS = 12  # of a corrected number
 _WIDTH = 1.645  # spreads on either side of the usual range: nine of ten values
 _NUMBER = re.compile(r"(?<![A-Za-z])-?(?=[OolISB.,;]*[0-9])[0-9OolISB.,;]+")
+_ONE_SIGN = 0.9  # of the rows have numbers of the other sign
+_MOST_UNITS = 4  # of those that are tried, that an expected range may fit
 _COMMON = 0.1  # of the rows: a value beside another one is no code for missing
 
 # numbers that differ by less than this share are the same: units are often rounded
@@ -71,7 +74,7 @@ def _of_any(
 ) -> Described | None:
     if facts["misfit"]:
         usual = _NAMES[own.column.kind] if own.column.is_number else ""
-        return "type", usual, "", _repaired(own.column, own.column.misfits[row])
+        return "type", usual, "", _repaired(evidence, own, row)
     if facts["missing"]:
         return "missing", *_usual(own, row), _suggestion(own, row)
     if facts["repeated"] or facts["nearly repeated"]:
@@ -128,16 +131,39 @@ def _is_isolated(facts: dict[str, float]) -> bool:
     return max(facts["isolation"], facts["isolation mapped"]) > _ISOLATED
 
 
-def _repaired(column: Column, text: str) -> Any:
-    """Return the number that a stray text probably means, if it would not be extreme."""
-    found = _NUMBER.findall(text)
+def _repaired(evidence: TableEvidence, own: CellEvidence, row: int) -> Any:
+    """Return the number that a stray text probably means, if it would not be unexpected.
+
+    If the number follows from other columns, it is the one that follows.
+    """
+    column = own.column
+    found = _NUMBER.findall(column.misfits[row])
     if column.kind != "number" or len(found) != 1:
         return None
     try:
         number = float(found[0].translate(LOOKALIKES).replace(",", ".").replace(";", "."))
     except ValueError:
         return None
-    return number if column.scale.outside(number) < _FITS else None
+    left = abs(column.map(number, row) - own.expected.place[row]) / own.unit
+    follows = _following(evidence, own, row)
+    if follows is not None and not np.isclose(number, follows, rtol=_SAME["formula"], atol=0.0):
+        return follows
+    return number if column.scale.outside(number) < _FITS and left < 2 * _FITS else None
+
+
+def _following(evidence: TableEvidence, own: CellEvidence, row: int) -> Any:
+    """Return the number of a cell that follows from the other columns of its row, if any does."""
+    columns = [cells.column for cells in evidence.cells]
+    place = columns.index(own.column)
+    for first, cells in enumerate(evidence.cells):
+        formula = cells.formula
+        places = (first, *formula.terms) if formula is not None and formula.slopes else ()
+        if formula is not None and place in places:
+            numbers = [1.0 if p == place else float(columns[p].values[row]) for p in places]
+            value = formula.solved(numbers, places.index(place))
+            if not np.isnan(value):
+                return _rounded(own.column, value, own.decimals)
+    return None
 
 
 def _number(
@@ -154,6 +180,10 @@ def _number(
         return "formula", column.style.text(value), given, value
     if _is_code(column, row, facts):
         return "code", *_usual(own, row), None
+    n_digits = column.n_digits if is_key(column) else None
+    if n_digits:  # numbers that name things cannot be corrected
+        is_other = len(f"{abs(column.values[row]):.0f}") != n_digits
+        return "digits" if is_other else "number", f"{n_digits} digits" * is_other, "", None
     if slip is not None and (found := _best_slip(own, row, facts, slip)):
         name, value = found
         return name, column.style.text(value), "", value
@@ -183,10 +213,14 @@ def _best_slip(
     column, found, most = own.column, _of_usual_number(own.column, row), _LEAST_GAIN
     if found is not None:
         return found
+    value, (low, high) = float(column.values[row]), column.ends_beside(row)
     for name, left in own.slips.left.items():
         handicap = _HANDICAPS.get(name, 0.0) if column.kind == "number" else 0.0
         gain, number = facts[f"slip {name}"] - handicap, own.slips.values[name][place]
-        if left[place] >= _FITS or gain <= most:
+        keeps_odd_sign = facts["sign"] >= _ONE_SIGN and number * value >= 0
+        if left[place] >= _FITS or gain <= most or not low <= number <= high or keeps_odd_sign:
+            continue
+        if name == "unit" and not _tells_units(own, row):
             continue
         is_computed = name in ("decimal", "unit")
         if not is_computed and column.is_whole and number % 1:
@@ -197,12 +231,27 @@ def _best_slip(
     return found
 
 
+def _tells_units(own: CellEvidence, row: int) -> bool:
+    """Whether so little is expected of a number that few units would do."""
+    column = own.column
+    if column.is_whole and column.is_few:
+        return False
+    tried = column.map(column.values[row] * np.array([UNITS]), [row])
+    left = np.abs(tried - own.expected.place[row]) / own.unit
+    return bool(np.count_nonzero(left < _FITS) <= _MOST_UNITS)
+
+
 def _of_usual_number(column: Column, row: int) -> tuple[str, Any] | None:
     """Return the slip that makes a rare number of one that a hundredth of the rows have."""
     number = float(column.values[row])
     if column.kind != "number" or not number:
         return None
     shifted = [float(f"{number * shift:.{_DIGITS}g}") for shift in SHIFTS]
+    low, high = column.scale.low, column.scale.high
+    is_usual = np.isin(column.distinct, shifted) & (low <= column.distinct)
+    of_shifts = column.counts * (is_usual & (column.distinct <= high))
+    if of_shifts.any() and not low <= number <= high:
+        return "decimal", column.value(float(column.distinct[of_shifts.argmax()]))
     of_slips = column.counts * np.isin(column.distinct, [*shifted, *edits(number)])
     most = int(of_slips.argmax())
     fewest = max(_FEWEST_ALIKE, _USUAL_SHARE * column.below[-1], column.counts[column.codes[row]])

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaod.tables import Given, Table
+from metaod.tables import Given, Table, read_table
 from metaod.wrong_cells._columns import (
     Codes,
     Column,
@@ -276,14 +276,15 @@ def _values(table: Table, column: Column, positions: Codes, rows: Codes) -> list
     ]
 
 
-def find_wrong_cells(table: Table, random_state: int = 0) -> WrongCells:
+def find_wrong_cells(table: Any, random_state: int = 0) -> WrongCells:
     """Return what is probably wrong in a table.
 
     Parameters
     ----------
     table : Table
-        The table, as :func:`metaod.read_table` returns it.
+        The table, or what :func:`metaod.read_table` takes.
     random_state : int, default=0
         Seed of the trees.
     """
-    return WrongCellFinder(random_state).fit(table).found_
+    own = table if isinstance(table, Table) else read_table(table)
+    return WrongCellFinder(random_state).fit(own).found_
