@@ -231,3 +231,32 @@ def test_the_only_later_date_is_wrong_far_from_the_others_not_at_their_edge(seed
     moved.loc[2, "placed"] += pd.Timedelta(days=3650)
     cells = finder.find(read_table(moved), moving={"placed"}).cells
     assert set(cells["row"][cells["column"] == "placed"]) == {2}
+
+
+def answers_that_agree(rng, n_rows=2_000, n_questions=12):
+    """Return answers of people who agree more or less with everything."""
+    leaning = rng.normal(3.2, 0.9, n_rows)[:, None] + rng.normal(0, 0.6, (n_rows, n_questions))
+    names = [f"q{n}" for n in range(n_questions)]
+    return pd.DataFrame(np.clip(leaning.round(), 1, 5).astype(int), columns=names)
+
+
+def test_answers_that_depend_on_each_other_may_repeat():
+    answers = answers_that_agree(np.random.default_rng(8))
+    assert answers.duplicated().sum() >= 20
+    assert "duplicate" not in {kind for _, _, kind in found_kinds(answers)}
+
+
+def test_copies_are_found_among_answers_that_depend_on_each_other():
+    rng = np.random.default_rng(8)
+    answers = answers_that_agree(rng, 600, 12).assign(age=rng.integers(18, 80, 600))
+    copied = pd.concat([answers, answers.sample(5, random_state=1)], ignore_index=True)
+    rows = {row for row, _, kind in found_kinds(copied) if kind == "duplicate"}
+    assert rows >= set(range(600, 605))
+
+
+@pytest.mark.parametrize(("n_infinite", "n_found"), [(1, 1), (200, 0)])
+def test_infinite_numbers_are_wrong_unless_they_are_usual(n_infinite, n_found):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(2_000, 2)), columns=["x", "y"])
+    frame.loc[rng.choice(2_000, n_infinite, replace=False), "y"] = -np.inf
+    assert len(found_kinds(frame)) == n_found

@@ -27,6 +27,7 @@ _OF_NAMES, _FEWEST_DIGITS = 0.98, 6
 _NEARLY_ALL = np.array([0.002, 0.998])  # of the values lie between
 _LARGEST = 1e100  # sums and products of larger numbers overflow; findings show them as they are
 _LEAST = 1e-300
+_MOST_INFINITE = 0.01  # of the numbers of a column are errors
 
 
 @dataclass(frozen=True, eq=False)
@@ -323,7 +324,8 @@ def columns_of(table: Table, given: Given | None = None) -> list[Column]:
         if series.dtype.kind == "f":
             numbers = series.to_numpy(dtype=np.float64, na_value=np.nan)
             infinite = np.flatnonzero(np.isinf(numbers)).tolist()
-            texts |= {row: str(series.iloc[row]) for row in infinite}
+            if len(infinite) <= _MOST_INFINITE * len(numbers):  # more are usual, as the log of 0
+                texts |= {row: str(series.iloc[row]) for row in infinite}
         kind, values = _typed(series)
         codes, distinct = pd.factorize(values, sort=kind != "text")
         codes, distinct = codes.astype(np.int64), np.asarray(distinct)

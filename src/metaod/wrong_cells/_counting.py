@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaod.wrong_cells._apart import apart
-from metaod.wrong_cells._columns import Codes, Column, Values
+from metaod.wrong_cells._columns import Codes, Column, Values, hashes_of
 from metaod.wrong_cells._dependencies import Contradictions, is_key, repeats
 from metaod.wrong_cells._formulas import Formula
 from metaod.wrong_cells._texts import form_of
@@ -269,11 +269,37 @@ def _certainty(
             chosen.append(places[own])
             expected *= np.maximum(counts[own] - 2, 0.5) / n_rows  # without the two rows
     order = np.argsort(expected, kind="stable")
+    expected = np.maximum(expected, _repeats_like_neighbours(columns, weights, places))
     found, by_chance = np.cumsum(which[order]), np.cumsum(expected[order]) / 2
     is_more = found > by_chance + _SIGMAS * np.sqrt(by_chance)
     share = np.empty(n_rows)
     share[order] = np.where(is_more, found / (found + by_chance), 0.0)
     return share * which * min(1.0, 2 * (1 - n_found / (_MOST_REPEATED * n_rows)))
+
+
+def _repeats_like_neighbours(
+    columns: Sequence[Column], weights: Values, places: Sequence[int]
+) -> Values:
+    """Return how many rows would equal each, by how many differ from it in one column alone.
+
+    Columns that depend on each other agree more often, given the others, than by themselves: as
+    often as the root of the latter.
+    """
+    hashes = hashes_of([columns[place] for place in places])
+    n_alike, expected = _sizes(hashes), np.zeros(len(hashes))
+    for place in places:
+        shares = columns[place].counts / max(columns[place].counts.sum(), 1)
+        is_related = weights[place, list(places)].max() > _LEAST_RELATED
+        agreement = min((shares @ shares) ** (0.5 if is_related else 1.0), 1 - _LEAST_ALIKE)
+        n_near = _sizes(hashes - hashes_of([columns[place]])) - n_alike
+        expected = np.maximum(expected, n_near * agreement / (1 - agreement))
+    return expected
+
+
+def _sizes(keys: npt.NDArray[np.uint64]) -> Codes:
+    """Return how many rows have the key of each row."""
+    _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    return np.asarray(counts[inverse])
 
 
 def _broken_orders(columns: Sequence[Column], reference: Codes) -> Iterator[Rule]:

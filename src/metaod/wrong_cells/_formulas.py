@@ -17,6 +17,7 @@ _N_DRAWS = 24
 _MEASURED = 600  # rows
 _LEAST_HOLDING = 0.85
 _LEAST_EXACT = 0.97  # the same of a rule between whole numbers that are not rounded
+_FEWEST_ADDED = 2  # whole numbers; the same number in two columns is no sum
 _FEWEST_DISTINCT = 8  # of a number that follows from others
 _FEWEST_TERMS = 3  # of a number that others follow from
 _LEAST_GAIN = 0.02  # a rule must be so much finer than the column's spread
@@ -256,6 +257,8 @@ class _Candidate:
             return None
         holds = float(np.mean(deviation[known] <= 1))
         if holds < (_LEAST_EXACT if self.is_exact else _LEAST_HOLDING):
+            return None
+        if self.is_exact and len(used) < _FEWEST_ADDED:
             return None
         slopes = coefficients[used] / scale[used]
         constant = coefficients[-1] - offset[used] @ slopes
