@@ -72,3 +72,28 @@ def test_repeated_numbers_of_a_series_are_found(step):
     )
     found = {own.row for own in find_wrong_cells(frame).findings() if own.kind == "key"}
     assert len(found) >= 14
+
+
+def test_exchanged_names_are_told_as_such():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(
+        {
+            "first": rng.choice(["Anna", "Maria", "Paul", "Jonas", "Clara", "Emil"], N_ROWS),
+            "last": rng.choice(["Schmidt", "Weber", "Koch", "Wolf", "Braun", "Lang"], N_ROWS),
+            "age": rng.integers(18, 80, N_ROWS),
+        }
+    )
+    right = frame.loc[ROW].copy()
+    frame.loc[ROW, ["first", "last"]] = [right["last"], right["first"]]
+    found = find_wrong_cells(frame).findings()
+    assert {(own.column, own.kind, own.suggestion) for own in found} == {
+        (name, "swapped", right[name]) for name in ("first", "last")
+    }
+
+
+def test_a_code_of_another_length_is_found():
+    rng = np.random.default_rng(4)
+    code = [f"E{number}" for number in 10**12 + rng.choice(10**11, N_ROWS, replace=False)]
+    code[ROW] = code[ROW][:-1]
+    found = find_wrong_cells(pd.DataFrame({"code": code, "x": rng.normal(size=N_ROWS)})).findings()
+    assert [(own.row, own.column, own.kind) for own in found] == [(ROW, "code", "pattern")]

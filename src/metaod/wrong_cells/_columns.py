@@ -83,6 +83,15 @@ class Column:
         return np.bincount(self.codes[self.present], minlength=len(self.distinct))
 
     @cached_property
+    def _places(self) -> dict[Any, int]:
+        return {value: code for code, value in enumerate(self.distinct.tolist())}
+
+    def count_of(self, value: Any) -> int:
+        """Return how many rows have a value."""
+        code = self._places.get(value)
+        return 0 if code is None else int(self.counts[code])
+
+    @cached_property
     def below(self) -> Codes:
         """Rows with at most each distinct value."""
         return np.cumsum(self.counts)

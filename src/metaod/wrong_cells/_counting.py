@@ -49,6 +49,7 @@ _RARELY = 70  # times as many by chance, for values that hardly ever occur toget
 _HALF = 200  # times as many by chance: half of such values are wrong
 _FEWEST_TEXTS = 30  # of a column of names or addresses
 _MOST_TEXTS = 2_000  # that tell whether there is a usual form
+_LONG = 10  # characters of codes that have one length
 _LONGEST_FORM = 40  # characters of texts that may have one
 _FAR = 0.3  # of the width of a group: so far beyond it lies a number
 _FEWEST_ALIKE = 5  # rows of a group that share another value than its usual one
@@ -328,8 +329,8 @@ def _broken_formulas(formulas: Mapping[int, Formula]) -> Iterator[Rule]:
 def _broken_forms(columns: Sequence[Column]) -> Iterator[Rule]:
     """Find texts without the form or the mark that nearly all of a column have.
 
-    Of numbered names (`AB-1234`) the form counts, of other short texts each mark, as the @ of
-    addresses.
+    Of numbered names (`AB-1234`) the form counts, of long ones the length too, of other short texts
+    each mark, as the @ of addresses.
     """
     for place, column in enumerate(columns):
         if column.is_number or len(column.distinct) < _FEWEST_TEXTS:
@@ -340,12 +341,17 @@ def _broken_forms(columns: Sequence[Column]) -> Iterator[Rule]:
             continue
         marks = {mark for text in texts[:5] for mark in text if not (mark.isalnum() or mark == " ")}
         is_other = np.zeros(len(column.distinct), dtype=np.bool_)
-        forms: list[Form] = [form_of, *(partial(_count, mark) for mark in sorted(marks))]
+        forms: list[Form] = [form_of, _long, *(partial(_count, mark) for mark in sorted(marks))]
         for form in forms:
             if _odd_forms(form, texts, column.counts[drawn]) is not None:
                 found = _odd_forms(form, column.distinct.tolist(), column.counts)
                 is_other |= False if found is None else found
         yield Rule("form", (place,), np.flatnonzero(column.spread(is_other, False)), _FORM)
+
+
+def _long(text: str) -> int:
+    """Return the length of a long text; shorter ones grow as numbers are used up."""
+    return len(text) if len(text) >= _LONG else 0
 
 
 def _count(mark: str, text: str) -> int:

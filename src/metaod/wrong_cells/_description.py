@@ -61,6 +61,8 @@ def describe(
             described = _corrected(own, columns, found.kind, found.value, found.given)
             if _is_code(own.column, row, facts):
                 described = "code", *described[1:]
+        if described is None and not own.column.is_number:
+            described = _exchanged(own.column, columns, row)
         if described is None and not _is_explained(own, facts):
             described = _by_rule(evidence, columns, place, row)
         if described is None and own.column.is_number:
@@ -281,6 +283,18 @@ def _text(
     return kind, *_usual(own, row), _suggestion(own, row)
 
 
+def _exchanged(column: Column, columns: Sequence[Column], row: int) -> Described | None:
+    """Describe a text that was exchanged: both are more frequent in the column of the other."""
+    for other in columns:
+        if other.is_number or other is column or not (other.present[row] and column.present[row]):
+            continue
+        ours, theirs = (own.distinct[own.codes[row]] for own in (column, other))
+        is_theirs = other.count_of(ours) > column.count_of(ours)
+        if is_theirs and column.count_of(theirs) > other.count_of(theirs):
+            return "swapped", repr(theirs), "", theirs
+    return None
+
+
 def _contradicting(own: CellEvidence, columns: Sequence[Column], row: int) -> Described:
     """Name the usual value of rows with the same value of another column."""
     found = own.contradictions
@@ -392,10 +406,11 @@ def _slip(own: CellEvidence, columns: Sequence[Column], row: int, kind: str, rig
     """
     if kind not in ("decimal", "unit", "formula", "swapped") or not right:
         return ""
-    value = float(own.column.values[row])
     if kind == "swapped":
         like = (c for c in columns if c.kind == own.column.kind and c is not own.column)
-        return next((f"with {c.name}" for c in like if c.values[row] == right), "")
+        same = (c for c in like if c.present[row] and c.distinct[c.codes[row]] == right)
+        return next((f"with {c.name}" for c in same), "")
+    value = float(own.column.values[row])
     terms = () if own.formula is None or kind != "formula" else own.formula.terms
     for name, part in ((columns[term].name, columns[term].values[row]) for term in terms):
         if part and np.isclose(abs(right - value), abs(part), rtol=_SAME[kind], atol=0.0):
