@@ -30,6 +30,7 @@ _NARROW = 0.5  # of the usual range
 _DIGITS = 12  # of a corrected number
 _WIDTH = 1.645  # spreads on either side of the usual range: nine of ten values
 _NUMBER = re.compile(r"(?<![A-Za-z])-?(?=[OolISB.,;]*[0-9])[0-9OolISB.,;]+")
+_NEARLY_ALL = 0.97  # of the rows follow a rule that corrects words
 _ONE_SIGN = 0.9  # of the rows have numbers of the other sign
 _MOST_UNITS = 4  # of those that are tried, that an expected range may fit
 _COMMON = 0.1  # of the rows: a value beside another one is no code for missing
@@ -163,7 +164,7 @@ def _following(evidence: TableEvidence, own: CellEvidence, row: int) -> Any:
         if formula is not None and place in places:
             numbers = [1.0 if p == place else float(columns[p].values[row]) for p in places]
             value = formula.solved(numbers, places.index(place))
-            if not np.isnan(value):
+            if not np.isnan(value) and formula.holds >= _NEARLY_ALL:
                 return _rounded(own.column, value, own.decimals)
     return None
 

@@ -25,7 +25,7 @@ Marks = npt.NDArray[np.bool_]
 
 def without_tails(scores: Values, cells: CellEvidence) -> Values:
     """Return the scores of a column's cells; those of a tail are no findings."""
-    if cells.column.kind != "number" or not len(cells.rows):
+    if cells.column.kind != "number" or not len(cells.rows) or not len(cells.column.distinct):
         return scores
     return np.where(_are_of_tails(cells), np.minimum(scores, _USUAL + _ORDER * scores), scores)
 
