@@ -69,3 +69,11 @@ def test_a_correction_agrees_with_a_rule_of_the_other_rows():
     frame.loc[ROW, ["quantity", "net"]] = 900, frame.loc[ROW, "price"]
     found = find_wrong_cells(read_table(frame)).findings()
     assert [(own.column, own.suggestion) for own in found] == [("quantity", 1)]
+
+
+def test_cells_that_one_correction_explains_are_no_findings_in_a_run_of_rows():
+    frame = survey()
+    frame.loc[:3, "total"] += 7
+    found = find_wrong_cells(read_table(frame)).findings()
+    assert {own.row for own in found} == set(range(4))
+    assert len(found) == 4

@@ -189,7 +189,10 @@ class WrongCellFinder:
         found.loc[_alternatives(found), "suggestion"] = None
         described: list[Any] = found.to_dict("records")
         alike = together([Finding(**own) for own in described], table.n_rows)
-        found["together"] = found.index.isin(alike)
+        mended = {(int(order[row]) - n_known, canonical[place].name) for place, row in corrections}
+        is_mended = pd.MultiIndex.from_frame(found[["row", "column"]]).isin(mended)
+        is_explained = found["row"].isin([row for row, _ in mended]) & ~is_mended
+        found["together"] = found.index.isin(alike) & ~is_explained
         return WrongCells(found, row_scores)
 
 
