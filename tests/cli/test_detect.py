@@ -73,7 +73,7 @@ def test_cells_are_shown_as_the_file_has_them(call, tmp_path):
 def test_a_word_that_was_taken_as_missing_is_shown(call, table):
     table.write_text(table.read_text().replace("900.0", "prefer not to say"))
     out = call(table, "--bad-values", "missing", "--top", "41").out
-    assert "height prefer not to say (wrong type" in out.partition("why it is unusual")[2]
+    assert "height prefer not to say (in no other row" in out.partition("why it is unusual")[2]
 
 
 def test_top_of_none_shows_no_rows(call, table):
