@@ -197,7 +197,8 @@ class _Run:
 
     def _collect(self, *, is_alone: bool = False) -> Iterator[Any]:
         """Wait for a task; yield its result, if it has one."""
-        from distributed.scheduler import KilledWorker  # noqa: PLC0415 - an extra
+        from distributed.comm import CommClosedError  # noqa: PLC0415 - an extra
+        from distributed.scheduler import KilledWorker  # noqa: PLC0415 - as above
 
         future = next(self._completed)
         task = self._tasks.pop(future)
@@ -205,6 +206,8 @@ class _Run:
             raise self._connection_lost()
         try:
             outcome = future.result()
+        except CommClosedError as error:
+            raise self._connection_lost() from error
         except KilledWorker:
             if is_alone:
                 reason = "workers ended during this task; memory ran out, or a library crashed"
