@@ -12,7 +12,8 @@ counts as a false alarm, also one with a real error or an outlier by its label, 
 has those too. A promise is kept if the number of flagged rows is within the 95 % interval of the
 binomial distribution with the promised share, or below it. A table with too few rows for a share is
 left out of its figures. A half passes if no more rows are flagged than chance explains, at the
-level of the command. Writes ``tables`` and ``summary`` to results/checks. A stopped run continues.
+level of the command; in the last line, if the command as it is passes. Writes ``tables`` and
+``summary`` to results/checks. A stopped run continues.
 """
 
 import argparse
@@ -103,6 +104,8 @@ def measured(source: Source, seed: int) -> dict[str, Any]:
         "fit_seconds": round(fitted - start, 2),
         "calibration_seconds": round(calibrated - fitted, 2),
         "check_seconds": round(checked - calibrated, 2),
+        "passes": clean.passed,
+        "errors_noticed": not planted.passed,
         "lines": list(lines(clean, planted, errors.rows, model)),
     }
 
@@ -164,7 +167,11 @@ def summary(results: pd.DataFrame) -> pd.DataFrame:
         line |= {"clean halves with drift": (own["drift"] > 0).mean()}
         line |= {"errors found": own["found"].sum() / own["wrong"].sum()}
         parts.append(line)
-    return pd.DataFrame(parts)
+    tables = results.drop_duplicates("table")
+    line = {"promise": "the command's own", "tables": len(tables), "too small": 0}
+    line |= {"clean halves that pass": tables["passes"].mean()}
+    line |= {"halves with errors that fail": tables["errors_noticed"].mean()}
+    return pd.DataFrame([*parts, line])
 
 
 if __name__ == "__main__":

@@ -197,7 +197,7 @@ class _Run:
 
     def _collect(self, *, is_alone: bool = False) -> Iterator[Any]:
         """Wait for a task; yield its result, if it has one."""
-        from distributed.comm import CommClosedError  # noqa: PLC0415 - an extra
+        from distributed.comm.core import CommClosedError  # noqa: PLC0415 - an extra
         from distributed.scheduler import KilledWorker  # noqa: PLC0415 - as above
 
         future = next(self._completed)
