@@ -15,11 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from metaod.detection._cells import CellCheck, flagged
 from metaod.detection._conformal import Calibration
+from metaod.detection._explaining import explain, row_places
 from metaod.detection._fitted import Fitted, fit_selection
 from metaod.detection._held_out import calibrate
 from metaod.detection._history import PickVersion
 from metaod.detection._inputs import checked_table, roles_of, seed_of, training_rows
-from metaod.detection._reasons import RowReasons, explain, row_places
+from metaod.detection._reasons import RowReasons
 from metaod.detection._result import Detection
 from metaod.detection._saved import SavedPick
 from metaod.detection._summary import write_report
