@@ -146,10 +146,13 @@ def test_commands_with_one_killed(postgres, tmp_path):
         )
         for _ in range(3)
     ]
-    victim, *others = builders
-    owned = f"SELECT count(*) FROM claims WHERE owner LIKE '{victim.pid}@%'"
-    while victim.poll() is None and not postgres.execute(owned, url=url)[0][0]:
+    busy = []
+    while not busy and any(builder.poll() is None for builder in builders):
         time.sleep(0.05)
+        owners = [str(owner) for (owner,) in postgres.execute("SELECT owner FROM claims", url=url)]
+        busy = [own for own in builders if any(name.startswith(f"{own.pid}@") for name in owners)]
+    victim = busy[0]
+    others = [builder for builder in builders if builder is not victim]
     assert victim.poll() is None, victim.stdout.read()
     os.killpg(victim.pid, signal.SIGKILL)
     try:
