@@ -319,3 +319,4 @@ def test_a_word_is_no_switch():
     with pytest.raises(BadParameter) as found:
         MetaOD(rows_only="no").fit(X)
     assert found.value.name == "rows_only"
+    assert MetaOD(rows_only=np.bool_(True)).fit(X).cells_ is None

@@ -208,8 +208,10 @@ class MetaOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         """
         tracker = Tracker(progress)
         # before anything that takes long
-        fitting = {name: getattr(self, name) for name in ("contamination", "rows_only", "n_jobs")}
-        Fitting(**fitting).checked("MetaOD")
+        flag: Any = self.rows_only
+        flag = bool(flag) if isinstance(flag, np.bool_) else flag  # as from a grid of parameters
+        given = {"contamination": self.contamination, "rows_only": flag, "n_jobs": self.n_jobs}
+        Fitting(**given).checked("MetaOD")
         seed = seed_of(self.random_state)
         if is_file(X):
             tracker.stage("read")
